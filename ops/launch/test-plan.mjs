@@ -84,7 +84,6 @@ export const AT_LENGTH = [
   'service/task-kills-postgres',
   'service/task-kills-redis',
   'service/task-store-faults',
-  'service/tasks-clock',
   'service/tasks-move',
   'service/tasks-readiness',
   'service/tasks-revocation',
@@ -109,7 +108,6 @@ export const AT_LENGTH = [
   'simulation/planted-faults',
   // Attacks and floods
   'service/tasks-attacks',
-  'service/tasks-fair',
   'unit/tasks/store/fair-turns',
   'wire/fuzz',
   // Exactness of every mode, and random or complete sets of cases

@@ -6,7 +6,7 @@ import { PLANTED } from '../support/planted-faults/planted.ts';
 const MOST_HISTORIES = 600;
 const FIRST_SEED = 1;
 
-t.setTimeout(1_200_000);
+t.setTimeout(2_400_000);
 
 for (const [number, { name }] of PLANTED.entries())
   t.test(`the simulator finds that ${name}`, async t => {

@@ -17,6 +17,8 @@ export interface SeenStart {
 /** What has happened in a scenario. */
 export class Seen {
   readonly starts: SeenStart[] = [];
+  /** Which tasks were removed, by type, and when by the clock of the store, in milliseconds since the begin. */
+  readonly removed: { readonly type: string; readonly at: number }[] = [];
   /** The nominal times of the runs of each schedule, by the type of its tasks. */
   readonly #runs = new Map<string, string[]>();
   /** How each task has ended, by its type. */
@@ -51,7 +53,10 @@ export function scenario(t: Test, name: string, setup: Setup, check: (seen: Seen
       const startMs = Date.parse(history.start);
       const { violations } = await play(history, judge => {
         judge.listen(({ tenant, before, after, by, happened: { at } }) => {
-          if (after === null) return;
+          if (after === null) {
+            seen.removed.push({ type: String(before?.type), at: at - startMs });
+            return;
+          }
           const { id, worker, type, attempt } = after;
           if (by === 'started') seen.starts.push({ tenant, worker, id, type, attempt, at: at - startMs });
           if (by === 'created' && after.createdBy.type === 'schedule')

@@ -1,6 +1,6 @@
 import type { CreateAnswer } from '../../../src/tasks/store/requests.ts';
 import type { Ask } from '../steps/step.ts';
-import { type AnsweredCall, idsOf, type Ledger } from '../world/ledger.ts';
+import { type AnsweredCall, idsOf, type Ledger, type RepeatedCall } from '../world/ledger.ts';
 import type { Report as PullReport } from '../world/pull-worker.ts';
 import type { HappenedOperation } from '../world/store-under-test.ts';
 import type { KnownDocuments } from './known-documents.ts';
@@ -13,6 +13,9 @@ const ENDS: Readonly<Record<PullReport['kind'], readonly string[]>> = {
   fail: ['attempt_failed', 'no_retry'],
   release: ['released'],
 };
+
+/** Calls that create something of which the audit log tells. */
+const AUDITED = /^(workers|users|schedules)$|\/(secrets|tokens)$/;
 
 /** Compares what callers were answered with what has happened. */
 export class AcknowledgedChecks {
@@ -54,7 +57,8 @@ export class AcknowledgedChecks {
     if (by === 'cancel') this.#canceled.add(`${tenant}\n${id}`);
   }
 
-  finish({ calls }: Ledger, reports: readonly PullReport[], report: Report): void {
+  finish({ calls, repeats }: Ledger, reports: readonly PullReport[], report: Report): void {
+    for (const repeat of repeats) this.#again(repeat, report);
     for (const { taskId, leaseId, kind, status } of reports) {
       const ended = this.#ended.get(leaseId);
       if (status === 200 && (ended === undefined || !ENDS[kind].includes(ended)))
@@ -66,9 +70,38 @@ export class AcknowledgedChecks {
     for (const [label, count] of this.#created) {
       if (count > 1) report('one request has one effect', `the request for ${label} created ${count} tasks`);
     }
+    this.#audited(calls, report);
     for (const call of calls) {
       if (this.#documents.account(call.step.tenant)?.status === 'active') this.#compare(call, report);
     }
+  }
+
+  /** The audit log lists who has created users, tokens, workers, secrets and schedules. */
+  #audited(calls: readonly AnsweredCall[], report: Report): void {
+    const recorded = new Set(
+      this.#documents
+        .all('audit')
+        .map(({ tenant, id }) => this.#documents.versions(tenant, 'audit', id)[0].body?.targetId),
+    );
+    for (const { step, answer } of calls) {
+      if (answer?.status !== 201 || !AUDITED.test(step.path) || recorded.has(answer.json.id)) continue;
+      report(
+        'changes are in the audit log',
+        `${answer.json.id} was created with ${step.path}, without an entry`,
+      );
+    }
+  }
+
+  /** The second answer is that of the first time, whatever has become of what was created. */
+  #again({ first: { step, answer: first }, answer }: RepeatedCall, report: Report): void {
+    // The token may have been revoked since, or the account suspended.
+    if (answer === null || answer.status === 401 || answer.status === 403 || answer.status === 404) return;
+    if (this.#documents.account(step.tenant)?.status !== 'active') return;
+    if (answer.status >= 300 || idsOf(answer).join() !== idsOf(first).join())
+      report(
+        'one request has one effect',
+        `${step.path} was answered with ${idsOf(first)}, and again with ${answer.status} ${answer.json?.code} ${idsOf(answer)}`,
+      );
   }
 
   #compare({ step, answer, taskId }: AnsweredCall, report: Report): void {

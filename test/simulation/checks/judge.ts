@@ -7,13 +7,19 @@ import type { HappenedOperation } from '../world/store-under-test.ts';
 import type { World } from '../world/world.ts';
 import { AcknowledgedChecks } from './acknowledged.ts';
 import { CallbackChecks } from './callbacks.ts';
+import { CancelChecks } from './cancels.ts';
+import { DeletionChecks } from './deletions.ts';
 import { EndChecks } from './ends.ts';
 import { HistoryChecks } from './histories.ts';
 import { KnownDocuments } from './known-documents.ts';
 import { KnownTasks, type TaskChanged } from './known-tasks.ts';
 import { ListChecks } from './lists.ts';
 import { PaceChecks } from './paces.ts';
+import { QuotaChecks } from './quotas.ts';
+import { RetentionChecks } from './retention.ts';
+import { RightChecks } from './rights.ts';
 import { ScheduleChecks } from './schedules.ts';
+import { SecretChecks } from './secrets.ts';
 import { StartChecks } from './starts.ts';
 import { UsageChecks } from './usage.ts';
 import type { Promised, Violation } from './violations.ts';
@@ -28,6 +34,8 @@ const TROUBLE_LASTS_MS = 15_000;
 const SLOW_MESSAGES = 100;
 /** No steps create that many tasks. */
 const MOST_TASKS = 3_000;
+/** A task that has ended may be kept for so long after its time. */
+const LONGEST_KEPT_MS = 60_000;
 /** A history with more faults than this says nothing new. */
 const MOST_VIOLATIONS = 20;
 
@@ -47,6 +55,13 @@ export class Judge {
   readonly #lists = new ListChecks();
   readonly #waits: WaitChecks;
   readonly #paces: PaceChecks;
+  readonly #cancels: CancelChecks;
+  readonly #retention: RetentionChecks;
+  readonly #quotas: QuotaChecks;
+  readonly #deletions: DeletionChecks;
+  readonly #rights: RightChecks;
+  readonly #secrets: SecretChecks;
+  readonly #staleMs: (atMs: number) => number;
   readonly #startMs: number;
   /** How often each task was started, and the pushes whose lease has ended. */
   readonly #started = new Map<string, number>();
@@ -59,7 +74,9 @@ export class Judge {
     const { time, troubles, receivers, history } = world;
     this.#startMs = time.nowMs();
     const wasTroubled = (fromMs: number) => troubles.wereWithin(fromMs, time.nowMs());
-    const staleMs = () => (wasTroubled(time.nowMs() - TROUBLE_LASTS_MS) ? STALE_IN_TROUBLE_MS : STALE_MS);
+    this.#staleMs = atMs =>
+      troubles.wereWithin(atMs - TROUBLE_LASTS_MS, atMs) ? STALE_IN_TROUBLE_MS : STALE_MS;
+    const staleMs = () => this.#staleMs(time.nowMs());
     this.#starts = new StartChecks({ tasks, documents, staleMs, report, defaults: DEFAULT_TENANT_LIMITS });
     this.#ends = new EndChecks(
       {
@@ -72,12 +89,17 @@ export class Judge {
     this.#schedules = new ScheduleChecks(this.#startMs, tasks, documents, report);
     this.#acknowledged = new AcknowledgedChecks(tasks, documents);
     const nowMs = () => time.nowMs();
-    this.#waits = new WaitChecks({
-      ...{ documents, wasTroubled, nowMs, report },
-      slots: history.slots,
-      messagesMs: SLOW_MESSAGES * history.delayMs,
-    });
+    const messagesMs = SLOW_MESSAGES * history.delayMs;
+    const prompt = { documents, wasTroubled, nowMs, messagesMs, report };
+    this.#waits = new WaitChecks({ ...prompt, slots: history.slots });
+    this.#cancels = new CancelChecks(prompt);
     this.#paces = new PaceChecks(documents, world.limits, report);
+    this.#retention = new RetentionChecks(tasks, documents, report);
+    this.#quotas = new QuotaChecks(documents, report);
+    this.#deletions = new DeletionChecks(tasks, documents, report);
+    const late = { documents, ledger: world.ledger, staleMs: this.#staleMs, report };
+    this.#rights = new RightChecks(late);
+    this.#secrets = new SecretChecks(late);
     world.store.listen(happened => this.#heard(happened));
   }
 
@@ -96,10 +118,19 @@ export class Judge {
   }
 
   #heard(happened: HappenedOperation): void {
+    const fromMs = this.#knownFromMs(happened.askedMs);
     this.#schedules.heard(happened);
+    this.#retention.heard(happened, fromMs);
     this.documents.heard(happened, this.#world.time.nowMs());
+    this.#deletions.heard(happened);
+    this.#quotas.operation(happened, fromMs);
     this.#acknowledged.operation(happened);
     for (const changed of this.tasks.heard(happened)) this.#changed(changed);
+  }
+
+  /** What a process knows of a document when it asks the store for something is not older. */
+  #knownFromMs(askedMs: number): number {
+    return askedMs - this.#staleMs(this.#world.time.nowMs());
   }
 
   #changed(changed: TaskChanged): void {
@@ -123,6 +154,8 @@ export class Judge {
     }
     if (by === 'created' && after !== null) {
       this.#key(changed);
+      this.#deletions.created(changed);
+      this.#quotas.created(changed, this.openOf(tenant).length, this.#knownFromMs(changed.happened.askedMs));
       const of = callbackOf(after);
       const ended = of === null ? null : (this.tasks.of(tenant).get(of)?.finishedAt ?? null);
       if (of !== null || after.createdBy.type === 'schedule') this.#waits.created(changed, ended);
@@ -130,6 +163,8 @@ export class Judge {
     if (this.tasks.of(tenant).size > MOST_TASKS) this.#world.time.giveUp(`${tenant} has ${MOST_TASKS} tasks`);
     if (by === 'update') this.#starts.updated(changed);
     this.#waits.ended(changed);
+    this.#cancels.heard(changed);
+    this.#secrets.heard(changed);
     this.#paces.heard(changed);
     this.#ends.heard(changed);
     this.#callbacks.heard(changed);
@@ -174,12 +209,13 @@ export class Judge {
 
   /** Whether all work is done that has no reason to wait. */
   get isAllDone(): boolean {
-    return this.unfinished().length === 0 && !this.#callbacks.areMissing;
+    if (this.unfinished().length > 0 || this.#callbacks.areMissing) return false;
+    return this.#retention.kept(this.#world.storeMs()) === undefined;
   }
 
   /** To be asked when all work is done and all processes have stopped. */
   async finish(): Promise<void> {
-    const { store, ledger, callers, lives, troubles } = this.#world;
+    const { store, ledger, callers, lives, troubles, receivers, pullWorkers } = this.#world;
     const { report } = this;
     for (const { tenant, task } of this.unfinished())
       report(
@@ -188,12 +224,19 @@ export class Judge {
       );
     if (store.difference !== null) report('the store agrees with itself', store.difference);
     for (const text of callers.wrong) report('no bug is logged', text);
+    for (const text of callers.shown) report('secrets are kept', text);
+    this.#secrets.finish(receivers.arrivals);
+    this.#rights.finish(pullWorkers.flatMap(({ takings }) => takings));
+    this.#deletions.finish(ledger.calls, this.#staleMs);
+    const kept = this.#retention.kept(this.#world.storeMs() - LONGEST_KEPT_MS);
+    if (kept !== undefined)
+      report('ended tasks are removed in time', `${kept.id} ended at ${kept.finishedAt}, and is still there`);
     for (const { logger, name } of lives) {
       for (const { message, fields } of logger.at('error').filter(line => !line.message.startsWith(OUTAGE)))
         report('no bug is logged', `${name}: ${message} ${JSON.stringify(fields).slice(0, 600)}`);
     }
     this.#callbacks.finish(report);
-    const reports = this.#world.pullWorkers.flatMap(worker => worker.reports);
+    const reports = pullWorkers.flatMap(worker => worker.reports);
     this.#acknowledged.finish(ledger, reports, report);
     this.#lists.finish(ledger, report);
     await this.#histories.finish(store.store, this.tasks, report);

@@ -47,6 +47,20 @@ export class KnownDocuments {
     return versions.slice(Math.max(0, first)).map(({ body }) => body);
   }
 
+  /** The same within a span of time that has an end; null first if it was not there yet. */
+  between<K extends DocumentKind>(
+    tenant: string,
+    kind: K,
+    id: string,
+    fromMs: number,
+    untilMs: number,
+  ): readonly (DocumentBodies[K] | null)[] {
+    const versions = this.versions(tenant, kind, id).filter(({ since }) => since <= untilMs);
+    const first = versions.findLastIndex(({ since }) => since <= fromMs);
+    const bodies = versions.slice(Math.max(0, first)).map(({ body }) => body);
+    return first < 0 ? [null, ...bodies] : bodies;
+  }
+
   now<K extends DocumentKind>(tenant: string, kind: K, id: string): DocumentBodies[K] | null {
     const versions = this.#versions.get(nameOf(tenant, kind, id)) as KnownVersion<K>[] | undefined;
     return versions?.at(-1)?.body ?? null;

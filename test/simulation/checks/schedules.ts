@@ -108,6 +108,8 @@ export class ScheduleChecks {
       if (time > at) report(`fired at ${iso(at)} for ${iso(time)}`);
     }
     const counted = after.fired - before.fired;
+    if (after.fired > (after.maxRuns ?? Number.POSITIVE_INFINITY))
+      report(`has made ${after.fired} runs, of ${after.maxRuns}`);
     if (counted !== firedFor.length) report(`counts ${counted} runs, and made ${firedFor.length} tasks`);
     // The schedule has ended, with times left.
     if (after.nextAt === null && (before.maxRuns ?? null) !== null) return;

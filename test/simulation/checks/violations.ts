@@ -17,6 +17,12 @@ export type Promised =
   | 'lists skip nothing'
   | 'no one waits for ever'
   | 'deleted is gone'
+  | 'ended tasks are removed in time'
+  | 'rights hold'
+  | 'secrets are kept'
+  | 'quotas hold'
+  | 'changes are in the audit log'
+  | 'running tasks can be canceled'
   | 'no bug is logged'
   | 'the store agrees with itself';
 

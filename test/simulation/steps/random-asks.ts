@@ -1,6 +1,15 @@
 import type { SeededRandom } from '../../support/seeded-random.ts';
 import type { Deed } from './plan.ts';
-import { type RandomTenant, type RandomWorker, randomRetry } from './random-tenants.ts';
+import { changeRights, newPerson, personAsks } from './random-people.ts';
+import { changeSecret } from './random-secrets.ts';
+import { randomSequence } from './random-sequences.ts';
+import {
+  LARGE_BYTES,
+  newLabel,
+  type RandomTenant,
+  type RandomWorker,
+  randomRetry,
+} from './random-tenants.ts';
 import type { Ask, Step } from './step.ts';
 
 type RandomAsk = (random: SeededRandom, tenant: RandomTenant, at: number) => Step[];
@@ -67,7 +76,11 @@ function taskFields(
   const isKeyed = random.below(5) === 0;
   return {
     worker: name,
-    payload: { label, deeds: randomDeeds(random, mode) },
+    payload: {
+      label,
+      deeds: randomDeeds(random, mode),
+      ...(random.below(12) === 0 && { filling: 'x'.repeat(LARGE_BYTES) }),
+    },
     ...(random.below(3) === 0 && { delay: `${random.below(8_000)}ms` }),
     ...(isKeyed && { key: `key-${random.below(KEYS)}` }),
     ...(isKeyed && { on_conflict: random.pick(['return', 'reject', 'replace', 'replace_keep_time']) }),
@@ -78,12 +91,6 @@ function taskFields(
     ...(random.below(8) === 0 && { tags: ['red'] }),
     ...(random.below(8) === 0 && { expires_in: `${8_001 + random.below(8_000)}ms` }),
   };
-}
-
-function newLabel(tenant: RandomTenant): string {
-  const label = `${tenant.name}${tenant.labels.length + 1}`;
-  tenant.labels.push(label);
-  return label;
 }
 
 const createTask: RandomAsk = (random, tenant, at) => {
@@ -114,6 +121,7 @@ const patchTask: RandomAsk = (random, tenant, at) => {
   const label = pickLabel(random, tenant);
   const body = random.pick([
     { tags: ['blue'] },
+    { tags: ['blue', 'green'] },
     { priority: 'high' },
     { retry: { max_attempts: 3 } },
     { status: 'paused' },
@@ -215,6 +223,12 @@ const suspend: RandomAsk = (random, tenant, at) => {
   ];
 };
 
+/** A call is made again, although it was answered: perhaps after the process that had answered it has ended. */
+const again: RandomAsk = (random, tenant, at) => {
+  const labels = [...tenant.labels.slice(-20), ...tenant.secrets.map(({ label }) => label)];
+  return labels.length === 0 ? [] : [{ at, do: 'again', tenant: tenant.name, label: random.pick(labels) }];
+};
+
 const readPages: RandomAsk = (random, tenant, at) => {
   const query = random.pick([
     'limit=2',
@@ -241,6 +255,7 @@ const read: RandomAsk = (random, tenant, at) => {
   const paths = [
     `tasks${list.startsWith('?') ? '' : '/'}${list}${list.endsWith('=') ? worker : ''}`,
     `workers/${worker}`,
+    `workers/${worker}/secrets`,
     'usage?range=1h',
     'limits',
     ...(label === null ? [] : [`tasks/{${label}}`, `tasks/{${label}}/history`]),
@@ -259,6 +274,12 @@ const WEIGHTS: readonly (readonly [weight: number, RandomAsk])[] = [
   [3, schedule],
   [3, changeSchedule],
   [4, changeWorker],
+  [2, changeSecret],
+  [1, newPerson],
+  [3, personAsks],
+  [2, changeRights],
+  [9, randomSequence],
+  [3, again],
   [1, suspend],
   [4, readPages],
   [5, read],

@@ -1,5 +1,6 @@
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { randomAsk, randomSchedule } from './random-asks.ts';
+import { newPerson } from './random-people.ts';
 import { randomTenants } from './random-tenants.ts';
 import { randomTrouble } from './random-troubles.ts';
 import type { History, Step } from './step.ts';
@@ -58,6 +59,7 @@ export function randomHistory(seed: number): History {
   const random = new SeededRandom(seed);
   if (random.below(LONG_ONE_IN) === 0) return longHistory(random, seed);
   const { tenants, steps } = randomTenants(random);
+  for (const tenant of tenants) if (random.below(2) === 0) steps.push(...newPerson(random, tenant, 1_500));
   const processes = 1 + random.below(3);
   const lastsMs = 10_000 + random.below(40_000);
   const asks = 5 + random.below(60);

@@ -16,10 +16,15 @@ export interface RandomTenant {
   readonly workers: readonly RandomWorker[];
   readonly schedules: string[];
   readonly labels: string[];
+  /** Users that have a token. */
+  readonly people: string[];
+  readonly secrets: { readonly label: string; readonly worker: string }[];
 }
 
 const NAMES = ['acme', 'globex', 'initech'];
 const WORKERS = ['mailer', 'crawler', 'billing', 'reports'];
+/** A payload of more bytes is refused by some tenants. */
+export const LARGE_BYTES = 400;
 const LISTENER: RandomWorker = { name: 'listener', mode: 'push', hasGroups: false };
 
 /** Accounts with their workers, and the steps that create them at the begin. */
@@ -33,6 +38,9 @@ export function randomTenants(random: SeededRandom): {
       ...(random.below(3) === 0 && { in_flight: 2 + random.below(6) }),
       ...(random.below(4) === 0 && { dispatch_per_second: 2 + random.below(10) }),
       ...(random.below(6) === 0 && { open_tasks: 5 + random.below(20) }),
+      ...(random.below(4) === 0 && { payload_bytes: LARGE_BYTES }),
+      // Clocks that are set forward let this time pass.
+      ...(random.below(2) === 0 && { retain_succeeded: '1h', retain_other: random.pick(['1h', '2h']) }),
     };
     steps.push({
       at: 0,
@@ -45,7 +53,7 @@ export function randomTenants(random: SeededRandom): {
       return randomWorker(random, name, worker, steps);
     });
     steps.push(workerStep(name, LISTENER.name, { url: 'https://listener.example.com/' }, 900));
-    return { name, workers: [...workers, LISTENER], schedules: [], labels: [] };
+    return { name, workers: [...workers, LISTENER], schedules: [], labels: [], people: [], secrets: [] };
   });
   return { tenants, steps: steps.sort((a, b) => a.at - b.at) };
 }
@@ -90,6 +98,13 @@ function randomWorker(random: SeededRandom, tenant: string, name: string, steps:
     }
   }
   return { name, mode, hasGroups };
+}
+
+/** The name of a task that a step creates. */
+export function newLabel({ name, labels }: RandomTenant): string {
+  const label = `${name}${labels.length + 1}`;
+  labels.push(label);
+  return label;
 }
 
 function workerStep(tenant: string, name: string, fields: object, at: number): Step {

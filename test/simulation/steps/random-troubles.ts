@@ -36,7 +36,7 @@ const OPERATIONS: readonly OperationName[] = [
 
 export function randomTrouble(random: SeededRandom, { tenants, processes }: Scene, at: number): Step[] {
   const process = random.below(processes);
-  switch (random.below(16)) {
+  switch (random.below(19)) {
     case 0:
     case 1:
       return [{ at, do: 'crash', process, downMs: random.below(5_000) }];
@@ -56,7 +56,9 @@ export function randomTrouble(random: SeededRandom, { tenants, processes }: Scen
         { at, do: 'receiver', tenant: tenant.name, worker: name, ms: 1_000 + random.below(8_000), how },
       ];
     }
-    case 7: {
+    case 7:
+      return [{ at, do: 'signals', process, ms: 2_000 + random.below(20_000) }];
+    case 8: {
       const byMs = random.pick([-7_200_000, -60_000, -5_000, 5_000, 60_000, 3_600_000, 7_200_000]);
       // A clock that is set back makes the time of the store pass slowly until it has caught up.
       const ofStore = random.below(2) === 0;
@@ -69,6 +71,9 @@ export function randomTrouble(random: SeededRandom, { tenants, processes }: Scen
         },
       ];
     }
+    case 9:
+      // The machine was suspended: tasks that have ended may be too old now.
+      return [{ at, do: 'clock', process: null, byMs: random.pick([1_900_000, 3_605_000, 7_230_000]) }];
     default: {
       const kind = random.pick(STORE_FAULTS);
       const ofAny = random.below(2) === 0;

@@ -32,8 +32,12 @@ export interface Ask {
   /** Below `/api/v1/`. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Names of the tasks that it creates. */
+  /** Names of what it creates: tasks, a user, a token, a secret. */
   readonly labels?: readonly string[];
+  /** The person that asks; the owner unless given. Its user has the label `NAMEuser`, its token the label `NAMEtoken`. */
+  readonly as?: string;
+  /** The person whose token is in the answer. */
+  readonly gives?: string;
 }
 
 /** What happens in a history beside what the service does by itself. Each is data, so others can be left out. */
@@ -46,8 +50,16 @@ export type Action =
       readonly method: 'POST' | 'PATCH' | 'DELETE';
       readonly body?: Readonly<Record<string, unknown>>;
     }
-  /** Somebody who asks for tasks of a pull worker all the time. */
-  | { readonly do: 'pull'; readonly tenant: string; readonly worker: string; readonly max: number }
+  /** Somebody who asks for tasks of a pull worker all the time: a person, or the owner. */
+  | {
+      readonly do: 'pull';
+      readonly tenant: string;
+      readonly worker: string;
+      readonly max: number;
+      readonly as?: string;
+    }
+  /** The call that has created what has this label is made again, with its `Idempotency-Key`. */
+  | { readonly do: 'again'; readonly tenant: string; readonly label: string }
   /** Somebody who reads all pages of a list. */
   | { readonly do: 'pages'; readonly tenant: string; readonly query: string }
   | { readonly do: 'crash'; readonly process: number; readonly downMs: number }
@@ -75,6 +87,8 @@ export type Action =
       readonly ms: number;
       readonly how: 'refuses' | 'hangs' | 'fails';
     }
+  /** What one thread of a process tells another is lost, as between processes. */
+  | { readonly do: 'signals'; readonly process: number; readonly ms: number }
   /** Nothing but time passes: the last step of a history that is to last longer. */
   | { readonly do: 'wait' };
 

@@ -1,5 +1,6 @@
 import type { ReadHeader, RestResponse } from '../../../src/tasks/rest/http/http.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
+import { showsSecret } from '../steps/random-secrets.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { SimulatedTime } from './simulated-time.ts';
 import type { Troubles } from './troubles.ts';
@@ -20,6 +21,8 @@ export interface CallRequest {
 
 export interface CallAnswer {
   readonly status: number;
+  /** When a process got the request that was answered. */
+  readonly atMs: number;
   // biome-ignore lint/suspicious/noExplicitAny: a body of JSON, which checks compare
   readonly json: any;
 }
@@ -41,6 +44,8 @@ export class Callers {
   readonly #parts: CallerParts;
   /** Answers that nobody may get: `500`, for example. */
   readonly wrong: string[] = [];
+  /** Answers with the value of a secret that the caller had chosen. */
+  readonly shown: string[] = [];
   /** How often each route answered with each status. */
   readonly answers = new Map<string, number>();
   /** The processes of calls that have no answer yet; without those that wait for tasks. */
@@ -83,11 +88,12 @@ export class Callers {
       time.after(this.#wayMs(random), () => {
         if (!process.isServing) return resolve(null);
         const waiting = { process };
+        const atMs = time.nowMs();
         if (!request.target.endsWith('/leases')) this.#waiting.add(waiting);
         void process.handle(restRequest(request, gone.signal)).then(response => {
           this.#waiting.delete(waiting);
           if (!process.isAlive) return;
-          const answer = this.#noted(request, response);
+          const answer = this.#noted(request, response, atMs);
           if (lost === null) time.after(this.#wayMs(random), () => resolve(answer));
         });
       });
@@ -97,13 +103,15 @@ export class Callers {
     return answer;
   }
 
-  #noted({ method, target }: CallRequest, { status, body }: RestResponse): CallAnswer {
+  #noted({ method, target }: CallRequest, { status, body }: RestResponse, atMs: number): CallAnswer {
     const json = body === '' ? null : JSON.parse(body);
     const route = target.split('?')[0].replaceAll(/[a-z]{3}_[0-9A-Z]{26}|[0-9a-f]{32}/g, ':id');
     const name = `${method} ${route} ${status}`;
     this.answers.set(name, (this.answers.get(name) ?? 0) + 1);
     if (status === 500) this.wrong.push(`${method} ${target} was answered with 500: ${body.slice(0, 300)}`);
-    return { status, json };
+    if (showsSecret(body))
+      this.shown.push(`${method} ${target} was answered with a secret: ${body.slice(0, 300)}`);
+    return { status, json, atMs };
   }
 
   #wayMs(random: SeededRandom): number {

@@ -7,7 +7,15 @@ export interface AnsweredCall {
   /** The task in its path. */
   readonly taskId: string | null;
   readonly answer: CallAnswer | null;
+  readonly idempotencyKey: string | undefined;
   readonly askedMs: number;
+  readonly answeredMs: number;
+}
+
+/** A call that was made a second time, long after it was answered. */
+export interface RepeatedCall {
+  readonly first: AnsweredCall;
+  readonly answer: CallAnswer | null;
   readonly answeredMs: number;
 }
 
@@ -25,6 +33,8 @@ export interface ReadList {
 export class Ledger {
   readonly calls: AnsweredCall[] = [];
   readonly lists: ReadList[] = [];
+  readonly repeats: RepeatedCall[] = [];
+  /** The tokens of owners by tenant, and those of people by tenant and name. */
   readonly tokens = new Map<string, string>();
   /** The id of the task that has each label. */
   readonly #ids = new Map<string, string>();
@@ -42,9 +52,20 @@ export class Ledger {
     return missing ? null : { path: resolved, taskId };
   }
 
+  /** Of the owner, or of a person; null if it never got one. */
+  tokenOf(tenant: string, person?: string): string | null {
+    return this.tokens.get(person === undefined ? tenant : `${tenant} ${person}`) ?? null;
+  }
+
+  idOf(label: string): string | null {
+    return this.#ids.get(label) ?? null;
+  }
+
   answered(call: AnsweredCall): void {
     this.calls.push(call);
-    const { labels = [] } = call.step;
+    const { labels = [], gives, tenant } = call.step;
+    const token = call.answer?.json?.token;
+    if (gives !== undefined && typeof token === 'string') this.tokens.set(`${tenant} ${gives}`, token);
     const ids = idsOf(call.answer);
     labels.forEach((label, at) => {
       const id = ids[at];

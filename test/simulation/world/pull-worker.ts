@@ -20,9 +20,20 @@ interface PullParts {
   readonly max: number;
   readonly token: () => string | null;
   readonly salt: number;
+  /** Who it is; undefined for the owner. */
+  readonly person: string | undefined;
+}
+
+/** That a pull worker got tasks. */
+export interface Taking {
+  readonly tenant: string;
+  readonly person: string | undefined;
+  readonly answeredMs: number;
 }
 
 const WAIT_MS = 3_000;
+/** People wait for longer: they may lose their rights meanwhile. */
+const PERSON_WAIT_MS = 15_000;
 const REPORT_TRIES = 12;
 const IDLE_MS = 1_000;
 
@@ -30,6 +41,7 @@ const IDLE_MS = 1_000;
 export class PullWorker {
   readonly #parts: PullParts;
   readonly reports: Report[] = [];
+  readonly takings: Taking[] = [];
   /** Leases that it has reported as completed, or is about to. */
   readonly completed = new Set<string>();
   #salt: number;
@@ -49,13 +61,16 @@ export class PullWorker {
     while (!this.#stopped) {
       const answer = await this.#ask(
         `workers/${worker}/leases`,
-        { max, wait: `${WAIT_MS}ms`, lease: '5s' },
+        { max, wait: `${this.#waitMs}ms`, lease: '5s' },
         1,
       );
+      if (this.#parts.person !== undefined && (answer?.status === 401 || answer?.status === 403)) return;
       if (answer?.status !== 200) {
         await time.passed(IDLE_MS);
         continue;
       }
+      const { person } = this.#parts;
+      if (answer.json.leases.length > 0) this.takings.push({ tenant, person, answeredMs: time.nowMs() });
       for (const lease of answer.json.leases) void this.#work(tenant, lease);
       // Other workers ask as well; who has asked just now is not the first again.
       await time.passed(1);
@@ -107,6 +122,10 @@ export class PullWorker {
     return true;
   }
 
+  get #waitMs(): number {
+    return this.#parts.person === undefined ? WAIT_MS : PERSON_WAIT_MS;
+  }
+
   #ask(path: string, body: object, tries: number): Promise<CallAnswer | null> {
     const { callers, tenant, token } = this.#parts;
     const request = {
@@ -115,7 +134,7 @@ export class PullWorker {
       target: `/api/v1/${path}`,
       token: token(),
       body,
-      patienceMs: WAIT_MS + 5_000,
+      patienceMs: this.#waitMs + 5_000,
     };
     return callers.ask(request, this.#salt++, tries);
   }

@@ -10,7 +10,12 @@ export interface Arrival {
   readonly taskId: string;
   readonly attempt: number;
   readonly atMs: number;
+  /** The same by the clock of the store. */
+  readonly storeMs: number;
   readonly process: string;
+  /** The signing secrets and the confidential headers of the request. */
+  readonly signing: readonly string[];
+  readonly secretHeaders: Readonly<Record<string, string>>;
   /** What it answered; null while it has not. */
   status: number | null;
   result: string | null;
@@ -22,6 +27,8 @@ interface ReceiverParts {
   readonly troubles: Troubles;
   readonly random: SeededRandom;
   readonly delayMs: number;
+  /** The time of the store. */
+  readonly storeMs: () => number;
 }
 
 interface DeliveringProcess {
@@ -48,11 +55,12 @@ export class Receivers {
   /** A request arrives. `answer` is called with a status, unless there is none. */
   arrived(request: DeliveryRequest, process: string, answer: (arrival: Arrival) => void): void {
     const { time, troubles } = this.#parts;
-    const { tenant, task, worker, payload } = request;
+    const { tenant, task, worker, payload, signing, secretHeaders } = request;
     const { id: taskId, attempt } = task;
     const arrival: Arrival = {
-      ...{ tenant, taskId, attempt, process },
+      ...{ tenant, taskId, attempt, process, signing, secretHeaders },
       atMs: time.nowMs(),
+      storeMs: this.#parts.storeMs(),
       status: null,
       result: null,
       retryAfterMs: null,
@@ -62,7 +70,7 @@ export class Receivers {
     const deed = trouble === null ? deedOf(payload, this.#contacts(request)) : { name: trouble, ms: 0 };
     const status = STATUSES[deed.name];
     if (status === undefined) return;
-    time.after(deed.name === 'wait' ? 0 : deed.ms, () => {
+    time.after(deed.ms === 0 || deed.name === 'wait' ? REFUSAL_MS : deed.ms, () => {
       arrival.status = status;
       if (deed.name === 'wait') arrival.retryAfterMs = deed.ms * 1_000;
       if (status === 200) {
@@ -94,6 +102,8 @@ export class Receivers {
   }
 }
 
+/** How long an answer takes that is no result. */
+const REFUSAL_MS = 150;
 const STATUSES: Readonly<Record<string, number>> = {
   ok: 200,
   fail: 500,

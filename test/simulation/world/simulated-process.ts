@@ -30,6 +30,7 @@ import { HARNESS_CONFIG } from '../../support/tasks/rest-harness.ts';
 import { HostClock } from './host-clock.ts';
 import type { LimitService } from './limit-service.ts';
 import type { Receivers } from './receivers.ts';
+import { connectSignals } from './signal-link.ts';
 import { type LinkParts, StoreLink } from './store-link.ts';
 
 /** The token of the operator of all simulated processes. */
@@ -71,9 +72,11 @@ export class SimulatedProcess {
     this.name = `process-${number}-${life}`;
     this.#random = new SeededRandom(world.seed * 7_919 + number * 101 + life);
     this.clock = new HostClock(world.time, () => this.isAlive);
-    const signals = new Signals();
-    const engineThread = this.#thread(world, signals);
-    const restThread = this.#thread(world, signals);
+    const [engineThread, restThread] = [this.#thread(world), this.#thread(world)];
+    connectSignals(engineThread.tasks.signals, restThread.tasks.signals, (signal, arrived) => {
+      if (world.troubles.isDeaf(number)) return;
+      this.clock.after(0, () => arrived(signal));
+    });
     const { limits: limitAsker } = world;
     const ids = this.#ids(engineThread.tasks);
     const engine = new TasksEngine({
@@ -98,7 +101,7 @@ export class SimulatedProcess {
       ...tasks,
       pullDesk: desk,
       tester: { test: async () => ({ kind: 'refused', reason: 'busy', retryAfterMs: 1_000 }) as const },
-      usedShares: new UsedShares(tasks.clock, signals),
+      usedShares: new UsedShares(tasks.clock, tasks.signals),
       limitAsker,
       apiLimits,
       identities: null,
@@ -115,7 +118,8 @@ export class SimulatedProcess {
     ];
   }
 
-  #thread(world: ProcessWorld, signals: Signals) {
+  #thread(world: ProcessWorld) {
+    const signals = new Signals();
     const link = new StoreLink({ ...world, random: this.#random }, this);
     const statistics = new TaskStatistics(new StatsRegistry());
     const usage = new UsageCounts();

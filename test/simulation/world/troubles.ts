@@ -21,6 +21,8 @@ export class Troubles {
   readonly #outages: { readonly outage: Outage; readonly untilMs: number }[] = [];
   readonly #receivers: { readonly trouble: ReceiverTrouble; readonly untilMs: number }[] = [];
   #network = { percent: 0, untilMs: 0 };
+  /** By number of the process. */
+  readonly #deafUntilMs = new Map<number, number>();
   /** Spans of time in which nobody can rely on anything to be quick. */
   readonly #spans: { readonly fromMs: number; untilMs: number }[] = [];
   /** How many operations reach the store late. */
@@ -62,8 +64,23 @@ export class Troubles {
     this.#network = { percent, untilMs: this.#nowMs() + ms };
   }
 
+  /**
+   * What the threads of a process tell each other is lost. This is no trouble: they notice everything through the store,
+   * as other processes do.
+   */
+  loseSignals(process: number, ms: number): void {
+    this.seen.set('signals', (this.seen.get('signals') ?? 0) + 1);
+    this.#deafUntilMs.set(process, this.#nowMs() + ms);
+  }
+
+  /** Whether a signal between the threads of this process is lost. */
+  isDeaf(process: number): boolean {
+    return (this.#deafUntilMs.get(process) ?? 0) > this.#nowMs();
+  }
+
   /** Nothing goes wrong any more. */
   end(): void {
+    this.#deafUntilMs.clear();
     this.#faults.length = 0;
     this.#outages.length = 0;
     this.#receivers.length = 0;

@@ -54,7 +54,7 @@ export class World {
     });
     const { troubles, store } = this;
     const random = new SeededRandom(seed + 1);
-    this.receivers = new Receivers({ time, troubles, random, delayMs });
+    this.receivers = new Receivers({ time, troubles, random, delayMs, storeMs: () => this.storeMs() });
     this.limits = new LimitService(time, delayMs);
     const { limits, receivers } = this;
     this.#shared = { time, troubles, store, seed, slots, delayMs, limits, receivers };
@@ -122,7 +122,13 @@ export class World {
         this.#during(this.#readPages(step, number));
         break;
       case 'pull':
-        this.pull(step.tenant, step.worker, step.max, number);
+        this.pull(step.tenant, step.worker, step.max, number, step.as);
+        break;
+      case 'again':
+        this.#during(this.#askAgain(step.label, step.at * 41 + number));
+        break;
+      case 'signals':
+        troubles.loseSignals(step.process, step.ms);
         break;
       case 'crash':
         this.#crash(step);
@@ -158,18 +164,34 @@ export class World {
   async #ask(step: Step & Ask, number: number): Promise<void> {
     const resolved = this.ledger.resolved(step.path);
     if (resolved === null) return;
-    const { tenant, method, body } = step;
+    // Who never got a token asks nothing.
+    if (step.as !== undefined && this.ledger.tokenOf(step.tenant, step.as) === null) return;
+    const idempotencyKey = step.method === 'POST' ? `step-${step.at}-${number}` : undefined;
     const askedMs = this.time.nowMs();
-    const request = {
-      ...{ method, body },
-      host: `${tenant}.tasks.test`,
-      target: `/api/v1/${resolved.path}`,
-      token: this.ledger.tokens.get(tenant) ?? null,
-      idempotencyKey: method === 'POST' ? `step-${step.at}-${number}` : undefined,
-    };
-    const answer = await this.callers.ask(request, step.at * 31 + number);
+    const answer = await this.#call(step, resolved.path, idempotencyKey, step.at * 31 + number);
     const answeredMs = this.time.nowMs();
-    this.ledger.answered({ step, taskId: resolved.taskId, answer, askedMs, answeredMs });
+    const { taskId } = resolved;
+    this.ledger.answered({ step, taskId, answer, idempotencyKey, askedMs, answeredMs });
+  }
+
+  #call({ tenant, method, body, as }: Ask, path: string, idempotencyKey: string | undefined, salt: number) {
+    const request = {
+      ...{ method, body, idempotencyKey },
+      host: `${tenant}.tasks.test`,
+      target: `/api/v1/${path}`,
+      token: this.ledger.tokenOf(tenant, as),
+    };
+    return this.callers.ask(request, salt);
+  }
+
+  async #askAgain(label: string, salt: number): Promise<void> {
+    const { ledger, time } = this;
+    const first = ledger.calls.find(({ step }) => step.labels?.includes(label));
+    const path = first === undefined ? undefined : ledger.resolved(first.step.path)?.path;
+    if (first === undefined || path === undefined || first.answer === null || first.answer.status >= 300)
+      return;
+    const answer = await this.#call(first.step, path, first.idempotencyKey, salt);
+    ledger.repeats.push({ first, answer, answeredMs: time.nowMs() });
   }
 
   async #operate(step: Extract<Action, { do: 'operator' }> & Step, number: number): Promise<void> {
@@ -223,10 +245,16 @@ export class World {
   }
 
   /** Somebody begins to take tasks of a pull worker. */
-  pull(tenant: string, worker: string, max: number, salt = this.pullWorkers.length + 1_000): void {
+  pull(
+    tenant: string,
+    worker: string,
+    max: number,
+    salt = this.pullWorkers.length + 1_000,
+    person?: string,
+  ): void {
     const { callers, time } = this;
-    const token = () => this.ledger.tokens.get(tenant) ?? null;
-    const puller = new PullWorker({ callers, time, tenant, worker, max, token, salt });
+    const token = () => this.ledger.tokenOf(tenant, person);
+    const puller = new PullWorker({ callers, time, tenant, worker, max, token, salt, person });
     this.pullWorkers.push(puller);
     void puller.run();
   }

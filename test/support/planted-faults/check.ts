@@ -23,28 +23,23 @@ export async function findPlanted(
 ): Promise<PlantedResult> {
   const root = repositoryRoot();
   const plant = join(root, 'build/test/support/planted-faults/plant.js');
-  const simulate = join(root, 'build/test/simulation/simulate.js');
-  const args = [
-    '--import',
-    plant,
-    simulate,
-    '--seeds',
-    String(mostSeeds),
-    '--seed',
-    String(firstSeed),
-    '--first',
-  ];
+  const { name, by } = PLANTED[number];
+  const file = by === 'scenarios' ? 'scenarios.test.js' : 'simulate.js';
+  const args = ['--import', plant, join(root, 'build/test/simulation', file)];
+  if (by === undefined) args.push('--seeds', String(mostSeeds), '--seed', String(firstSeed), '--first');
   const child = spawn(process.execPath, args, {
     env: { ...process.env, PLANTED_FAULT: String(number) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  const report = output + errors;
+  if (by === 'scenarios') return { name, histories: child.exitCode === 0 ? null : 1, seconds: 0, report };
   const played = /(\d+) histories in (\d+) s/.exec(output);
   const broken = output.includes('\nbroken: ');
   return {
-    name: PLANTED[number].name,
+    name,
     histories: broken && played !== null ? Number(played[1]) : null,
     seconds: Number(played?.[2] ?? 0),
-    report: output + errors,
+    report,
   };
 }

@@ -20,6 +20,8 @@ import { changeUser } from './user-changes.ts';
 /** Fields that change when a user uses a token. */
 const MOVING: ReadonlySet<string> = new Set(['last_seen_at', 'version']);
 
+const USER_BODY = acceptingAnswer(USER_CHANGE, USER);
+
 /** `/v1/users`: list, create, read, update, delete (specification 3.12). */
 export function userRoutes(parts: RestParts): readonly Route[] {
   const one = { description: 'The user.', schema: USER };
@@ -28,7 +30,7 @@ export function userRoutes(parts: RestParts): readonly Route[] {
     summary: 'Change a user',
     path: '/v1/users/:id',
     access: { role: 'admin', scope: 'users:write' },
-    body: acceptingAnswer(USER_CHANGE, USER),
+    body: USER_BODY,
     answers: { 200: one },
     problems: ['last_owner', 'name_taken', 'version_mismatch'],
     handle: (call: Call) => updateUser(parts, call),

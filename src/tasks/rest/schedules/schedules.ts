@@ -45,6 +45,8 @@ const FIELD_PROBLEMS = [
   'name_taken',
 ] as const;
 
+const SCHEDULE_BODY = acceptingAnswer(SCHEDULE_CHANGES, SCHEDULE_ANSWER);
+
 /** `/v1/schedules` (specification 3.9). */
 export function scheduleRoutes(parts: RestParts): readonly Route[] {
   const reads = new LargeReads(PAGES_AT_ONCE);
@@ -85,7 +87,7 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
       path: '/v1/schedules/:id',
       summary: 'Change a schedule; fields that are left out stay unchanged, null restores the default',
       access: WRITES,
-      body: acceptingAnswer(SCHEDULE_CHANGES, SCHEDULE_ANSWER),
+      body: SCHEDULE_BODY,
       answers: { 200: { description: 'The schedule after the change', schema: SCHEDULE_ANSWER } },
       problems: [...FIELD_PROBLEMS, 'version_mismatch'],
       handle: call => updateSchedule(parts, call),

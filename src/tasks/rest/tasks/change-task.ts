@@ -54,8 +54,24 @@ export async function changeTask(
     if (worker === null) return { kind: 'refused', reason: task === null ? 'missing' : 'status', task };
   }
   const answer = await parts.store.change(tenant, id, change);
+  if (change.action === 'replay' && answer.kind === 'done') {
+    // The worker may be cached, or just have been deleted. Nobody would ever carry out the task.
+    const worker = await parts.store.getDocument(tenant, 'worker', answer.task.workerId);
+    if (worker === null) return takeBack(parts, tenant, answer.task, change);
+  }
   if (answer.kind === 'done') signalChange(parts, tenant, change, answer.task);
   return answer;
+}
+
+/** Cancels a task that was started again although its worker was deleted. */
+async function takeBack(
+  { store }: Pick<RestParts, 'store'>,
+  tenant: string,
+  { id, version }: Task,
+  { actor }: TaskChange,
+): Promise<ChangeAnswer> {
+  await store.change(tenant, id, { action: 'cancel', patch: {}, expectVersion: version, actor });
+  return { kind: 'refused', reason: 'status', task: await store.get(tenant, id) };
 }
 
 /**

@@ -38,13 +38,15 @@ const BODY_FIELDS = ['payload', 'payload_base64', 'content_type', 'url', 'header
 /** Fields that change while a task waits. */
 const MOVING: ReadonlySet<string> = new Set(['waiting_for', 'waiting_since']);
 
+const TASK_BODY = acceptingAnswer(TASK_CHANGES, TASK_ANSWER);
+
 /** `PUT /v1/tasks/:id` and its alias `PATCH` (specification 3.2). Fields that are left out stay unchanged. */
 export function updateTaskRoutes(parts: RestParts): readonly Route[] {
   return changeRoutes('Task', {
     path: '/v1/tasks/:id',
     summary: 'Change a task',
     access: { role: 'member', scope: 'tasks:write' },
-    body: acceptingAnswer(TASK_CHANGES, TASK_ANSWER),
+    body: TASK_BODY,
     answers: { 200: { description: 'The task after the change', schema: TASK_ANSWER } },
     problems: [
       'conflicting_fields',

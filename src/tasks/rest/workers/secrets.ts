@@ -128,18 +128,21 @@ async function tryCreate(
   fields: SecretFields,
 ): Promise<RestAnswer | null> {
   const { tenant, nowMs } = call;
+  // Before the secrets: every new one changes the account, so none that is created meanwhile is missed.
+  const account = await readAccount(parts.store, tenant);
   const older = await allSecrets(parts, tenant, workerId);
   checkRoom(older, fields, nowMs);
-  const account = fields.type === 'token' ? NO_KEY : await withDataKey(parts, tenant);
+  // Tokens are stored as hashes, so they need no data key.
+  const dataKey = fields.type === 'token' ? null : await dataKeyOf(parts, tenant, account.body);
   const id = parts.ids.next('secret');
   const made = fields.value === null;
   const value = fields.value ?? newValue(parts, tenant, fields.type);
-  const secret = sealedSecret(parts, call, { id, workerId, fields, value, dataKey: account.dataKey });
+  const secret = sealedSecret(parts, call, { id, workerId, fields, value, dataKey });
   const json = secretView({ id, body: secret }, nowMs);
   const headers = { Location: `/api/v1/workers/${workerId}/secrets/${id}` };
   const answer: RestAnswer = { status: 201, headers, json: { ...json, value: null } };
   const changes: DocumentChange[] = [
-    ...account.changes,
+    putAgain(account, { ...account.body, dataKey: account.body.dataKey ?? dataKey }),
     ...older.flatMap(one => changesOfOlder(one, fields, nowMs)),
     putNew('secret', id, secret, { atMost: MAX_SECRETS }),
     auditEntry(parts, call, {
@@ -158,7 +161,7 @@ async function tryCreate(
   const earlier = replayOf(applied);
   if (earlier !== null) return earlier;
   workerChanged(parts, tenant, workerId);
-  if (account.changes.length > 0) parts.signals.tell('accountChanged', tenant);
+  if (account.body.dataKey === null && dataKey !== null) parts.signals.tell('accountChanged', tenant);
   parts.logger.info('Secret created', {
     tenant,
     worker: workerId,
@@ -199,33 +202,29 @@ function tooMany(limit: string, max: number): Problem {
 
 type DataKey = NonNullable<Account['dataKey']>;
 
-interface KeyedAccount {
-  readonly dataKey: DataKey | null;
-  readonly changes: readonly DocumentChange[];
+/** @throws Problem `tenant_not_found` */
+async function readAccount(store: RestParts['store'], tenant: string): Promise<StoredDocument<'account'>> {
+  const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
+  if (account === null) throw new Problem('tenant_not_found', 'The account no longer exists.');
+  return account;
 }
 
-/** Tokens are stored as hashes, so they need no data key. */
-const NO_KEY: KeyedAccount = { dataKey: null, changes: [] };
-
 /**
- * The data key of the tenant, and the change that creates it for the first secret.
+ * The data key of the tenant; a new one for the first secret.
  *
  * @throws Problem `wrong_master_key`: other processes could not decrypt what this one would encrypt
  */
-async function withDataKey({ store, sealer }: RestParts, tenant: string): Promise<KeyedAccount> {
-  const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
-  if (account === null) throw new Problem('tenant_not_found', 'The account no longer exists.');
-  const { body } = account;
-  if (body.dataKey !== null) {
-    if (!sealer.knows(body.dataKey.masterKeyId)) throw wrongMasterKey();
-    return { dataKey: body.dataKey, changes: [] };
+async function dataKeyOf(
+  { store, sealer }: RestParts,
+  tenant: string,
+  { dataKey }: Account,
+): Promise<DataKey> {
+  if (dataKey !== null) {
+    if (!sealer.knows(dataKey.masterKeyId)) throw wrongMasterKey();
+    return dataKey;
   }
   if ((await new RecordedKeys({ store, sealer }).foreign()) !== null) throw wrongMasterKey();
-  const dataKey = sealer.newDataKey(tenant);
-  return {
-    dataKey,
-    changes: [putAgain(account, { ...body, dataKey })],
-  };
+  return sealer.newDataKey(tenant);
 }
 
 function wrongMasterKey(): Problem {

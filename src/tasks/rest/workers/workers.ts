@@ -28,6 +28,8 @@ const WRITES = { role: 'admin', scope: 'workers:write' } as const;
 
 const FIELD_PROBLEMS = ['name_taken', 'invalid_url', 'forbidden_address'] as const;
 
+const WORKER_BODY = acceptingAnswer(WORKER_CHANGES, WORKER_ANSWER);
+
 /** `/v1/workers` (specification 3.5). */
 export function workerRoutes(parts: RestParts): readonly Route[] {
   return [
@@ -69,7 +71,7 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
       path: '/v1/workers/:id',
       summary: 'Change a worker; fields that are left out stay unchanged, null restores the default',
       access: WRITES,
-      body: acceptingAnswer(WORKER_CHANGES, WORKER_ANSWER),
+      body: WORKER_BODY,
       answers: { 200: { description: 'The worker after the change', schema: WORKER_ANSWER } },
       problems: [...FIELD_PROBLEMS, 'worker_has_tasks', 'version_mismatch'],
       handle: call => updateWorker(parts, call),

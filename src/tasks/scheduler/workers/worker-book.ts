@@ -95,7 +95,12 @@ export class WorkerBook {
    * @throws (rejects with) Fault when the store fails
    */
   async openSecrets(tenant: string, workerId: string, account: Account): Promise<WorkerSecrets | null> {
-    const opened = await readSecrets(this.#thread, tenant, workerId, account);
+    let opened = await readSecrets(this.#thread, tenant, workerId, account);
+    if (!(opened instanceof WorkerSecrets) && account.dataKey === null) {
+      // The first secret creates the data key. If another process has just created both, the cached account lacks the key.
+      const read = await this.#readAccount(tenant);
+      if (read !== null) opened = await readSecrets(this.#thread, tenant, workerId, read.body);
+    }
     if (opened instanceof WorkerSecrets) return opened;
     this.#thread.logger.error(
       'A secret cannot be decrypted, so no tasks are pushed to its worker; check the master key or replace the secret',

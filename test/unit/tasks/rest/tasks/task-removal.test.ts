@@ -123,3 +123,20 @@ for (const [how, act] of Object.entries<(rest: TaskHarness, id: string) => Promi
     t.same(rest.told, [['taskDue', 'acme', worker.id, rest.clock.nowMs()]]);
   });
 }
+
+withMailer(
+  'a task is not started again if another process has just deleted its worker',
+  async ({ rest, worker }, t) => {
+    const { id } = await rest.task({});
+    await rest.at('POST', `tasks/${id}/cancel`);
+    t.equal((await rest.at('POST', `tasks/${id}/retry`)).status, 200, 'the worker is cached for a second');
+    await rest.at('POST', `tasks/${id}/cancel`);
+    await rest.store.apply('acme', [
+      { op: 'delete', kind: 'worker', id: worker.id, expect: 'any', noOpenTasksOf: worker.id },
+    ]);
+    const { status, json } = await rest.at('POST', `tasks/${id}/retry`);
+    t.equal(status, 409);
+    t.match(json, { code: 'invalid_transition' });
+    t.equal((await rest.store.get('acme', id))?.status, 'canceled', 'it would wait forever');
+  },
+);

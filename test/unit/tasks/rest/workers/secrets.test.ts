@@ -50,6 +50,21 @@ withMailer('a signing secret is shown once, and kept sealed', async ({ rest, wor
   t.not(again.json.value, json.value);
 });
 
+withMailer('of secrets that are created at the same time, one replaces the others', async ({ rest }, t) => {
+  await rest.pullWorker({ name: 'puller' });
+  for (const [worker, type] of [
+    ['mailer', 'signing'],
+    ['puller', 'token'],
+  ]) {
+    const path = `workers/${worker}/secrets`;
+    const body = { type, expire_previous_in: '0s' };
+    await Promise.all([1, 2, 3].map(() => rest.at('POST', path, body)));
+    const { data } = await rest.read(path);
+    const states = data.map(({ state }: { state: string }) => state);
+    t.same(states.sort(), ['active', 'expired', 'expired'], type);
+  }
+});
+
 withMailer('values are in no list, no log and no repeated answer', async ({ rest }, t) => {
   await rest.pullWorker();
   const given = `whsec_${Buffer.alloc(24, 9).toString('base64')}`;

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Secret } from '../../../../../src/tasks/model/documents.ts';
+import { putAgain } from '../../../../../src/tasks/store/put-document.ts';
 import { EngineScene, NOON, OK } from '../../../../support/tasks/engine-scene.ts';
 
 const TENANT = 'sealed';
@@ -86,3 +87,34 @@ t.test('a secret that is deleted meanwhile stays so, and a store that fails keep
   );
   t.equal(process.deliveries.requests.length, 1);
 });
+
+t.test(
+  'the first secret of an account is used, although its data key was just created by another process',
+  async t => {
+    const scene = await EngineScene.open();
+    await scene.store.apply(TENANT, [scene.make.account(TENANT)]);
+    const process = await scene.process(t);
+    process.deliveries.reply = () => OK;
+    const worker = await scene.worker({}, TENANT);
+    const push = async () => {
+      await scene.add(worker, 1, {}, { tenant: TENANT, heardBy: process });
+      await scene.pass(10);
+    };
+    // The secrets are read again before the account is.
+    for (const ms of [1_600, 350]) {
+      await push();
+      await scene.pass(ms);
+    }
+    const account = (await scene.store.getDocument(TENANT, 'account', 'account'))!;
+    const dataKey = { masterKeyId: 'm', wrapped: 'w' };
+    await scene.store.apply(TENANT, [
+      putAgain(account, { ...account.body, dataKey }),
+      scene.make.secret(worker.id, { sealed: 'terces', type: 'signing' }),
+    ]);
+    await scene.pass(100);
+    await push();
+    t.equal(process.deliveries.requests.at(-1)?.signing.length, 1);
+    t.equal(process.deliveries.requests.length, 3);
+    t.same(process.logger.at('error'), []);
+  },
+);
