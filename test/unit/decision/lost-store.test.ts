@@ -1,7 +1,13 @@
+import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
+import { Outage } from '../../../src/base/outage-log.ts';
+import { GuardedStore } from '../../../src/counters/guarded-store.ts';
+import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { Decisions, request } from '../../support/decisions.ts';
 import { FailingStore } from '../../support/failing-store.ts';
-import { embeddedStore } from '../../support/stores.ts';
+import { KeepingLogger } from '../../support/keeping-logger.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { embeddedStore, TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
 
 const RULES = `
 domain: d
@@ -42,4 +48,43 @@ t.test('requests that need no store are answered beside those that the store fai
   t.same(decisions.rule('d.k'), { total_hits: 2 }, 'nothing else is counted of a call that fails');
   t.same(decisions.rule('d.free'), { total_hits: 2, within_limit: 2 });
   t.match(decisions.rule('d.several.short'), { over_limit_with_local_cache: 1 });
+});
+
+/** A store that is guarded in the mode `local`, and what lets it fail and come back. */
+function guardedLocally() {
+  const store = new FailingStore(embeddedStore());
+  const clock = new ManualClock(1_700_000_000_000);
+  const logger = new KeepingLogger();
+  const stats = new StatsRegistry();
+  const texts = { level: 'warning', began: 'away', over: 'back', fields: {} } as const;
+  const guarded = new GuardedStore({
+    ...{ store, local: embeddedStore(), fingerprintKey: TEST_FINGERPRINT_KEY, keyPrefix: '', clock, logger },
+    outage: new Outage(texts, { began: () => {}, changed: () => {}, over: () => {} }, clock),
+    counters: { storeError: stats.counter('errors'), outages: stats.counter('outages') },
+  });
+  const recover = async () => {
+    store.failure = null;
+    clock.advance(1_000);
+    await setImmediate();
+  };
+  return { store, guarded, recover };
+}
+
+t.test('a limit that was used up in this process is not, once the store is available again', async t => {
+  const { store, guarded, recover } = guardedLocally();
+  const decisions = new Decisions({ store: guarded, rules: RULES, localCacheBytes: 524_288 });
+  const ask = async () => (await decisions.ask(request('d', 'k=v'))).overallCode;
+  store.failure = 'away';
+  t.same([await ask(), await ask(), await ask(), await ask()], [1, 1, 2, 2]);
+  await recover();
+  t.same([await ask(), await ask(), await ask()], [1, 1, 2], 'the counts of the store decide');
+});
+
+t.test('nor is one whose key alone was counted in this process', async t => {
+  const { store, guarded } = guardedLocally();
+  const decisions = new Decisions({ store: guarded, rules: RULES, localCacheBytes: 524_288 });
+  const ask = async () => (await decisions.ask(request('d', 'k=v'))).overallCode;
+  store.uncountable.add('d_k_v_1699999200');
+  t.same([await ask(), await ask(), await ask(), await ask()], [1, 1, 2, 2]);
+  t.notOk('over_limit_with_local_cache' in decisions.rule('d.k'), 'the local cache has not answered');
 });
