@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { repositoryRoot } from '../repository.ts';
-import { PLANTED } from './planted.ts';
+import { ALL_PLANTED } from './all-planted.ts';
 
 /** What the simulator says about a planted fault. */
 export interface PlantedResult {
@@ -28,6 +28,8 @@ export async function findPlanted(
     '--import',
     plant,
     simulate,
+    '--only',
+    ALL_PLANTED[number].simulator,
     '--seeds',
     String(mostSeeds),
     '--seed',
@@ -42,7 +44,7 @@ export async function findPlanted(
   const played = /(\d+) histories in (\d+) s/.exec(output);
   const broken = output.includes('\nbroken: ');
   return {
-    name: PLANTED[number].name,
+    name: ALL_PLANTED[number].name,
     histories: broken && played !== null ? Number(played[1]) : null,
     seconds: Number(played?.[2] ?? 0),
     report: output + errors,
