@@ -9,6 +9,7 @@ import { compareStatus } from './compare-status.ts';
 import { countTotals, type ExpectedStatus, expectedStatuses } from './expected-answer.ts';
 import { type Clocks, type CountedAt, ExpectedCounts } from './expected-counts.ts';
 import { type ExpectedRequest, expectedRequest, partsOf } from './expected-request.ts';
+import { OneOrderChecks } from './one-order.ts';
 import { ExpectedStatistics } from './statistics.ts';
 import type { Promised, Violation } from './violations.ts';
 
@@ -27,11 +28,13 @@ export class Judge implements RoundWatcher {
   /** By instance. */
   readonly #local = new Map<string, ExpectedCounts>();
   readonly #cached: CacheChecks;
+  readonly #oneOrder: OneOrderChecks;
 
   constructor(history: History) {
     this.#history = history;
     const isOfServer = history.store === 'server';
     this.#counts = new ExpectedCounts(clocksOf(history));
+    this.#oneOrder = new OneOrderChecks(history);
     this.#cached = new CacheChecks(this.#counts, isOfServer ? NOTICE_MS : 0, this.report);
   }
 
@@ -43,11 +46,13 @@ export class Judge implements RoundWatcher {
     const { batch, nowMs, rules } = round;
     const { holdsBack } = this.#history;
     const nowS = Math.floor(nowMs / 1_000);
-    for (const [number, { request, isGone }] of round.calls.entries()) {
+    for (const [number, call] of round.calls.entries()) {
+      const { request, isGone } = call;
       const expected = expectedRequest(request, rules, { nowS, holdsBack });
       round.expected.push(isGone ? { ...expected, descriptors: [] } : expected);
       if (isGone) continue;
       countTotals(expected, this.statistics.count);
+      this.#oneOrder.planned(call, expected);
       this.#cached.planned(round, expected, batch.requests.firstDescriptor[number]);
     }
   }
@@ -104,6 +109,7 @@ export class Judge implements RoundWatcher {
       for (const { message, fields } of logger.at('error'))
         this.report('no bug is logged', `${name}: ${message} ${JSON.stringify(fields).slice(0, 600)}`);
     }
+    if (this.#oneOrder.finish(this.report)) this.#see('all of a history in one order');
     this.statistics.finish(world, this.report);
   }
 

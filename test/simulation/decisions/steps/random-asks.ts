@@ -8,6 +8,12 @@ const UNKNOWN_ONE_IN = 20;
 const GONE_ONE_IN = 60;
 const ACTIONS = ['reserve', 'settle', 'release', 'extend'] as const;
 
+/** What requests are made for. Plain requests have no refunds and no limits of their own. */
+export interface AskedRules {
+  readonly rules: readonly EntryText[];
+  readonly arePlain: boolean;
+}
+
 /** A value of few, of which the first ones come much more often. */
 function skewed(random: SeededRandom): string {
   return `v${Math.floor((VALUES + 1) ** random.next()) - 1}`;
@@ -29,10 +35,12 @@ function randomHits(random: SeededRandom): number | null {
 }
 
 /** A request to one instance. All descriptors of a refund are refunds. */
-export function randomAsk(random: SeededRandom, instance: number, rules: readonly EntryText[]): Ask {
+export function randomAsk(random: SeededRandom, { rules, arePlain }: AskedRules, instance: number): Ask {
   const count = 1 + (random.below(3) === 0 ? 1 + random.below(3) : 0);
-  const isRefund = random.below(9) === 0;
-  const descriptors = Array.from({ length: count }, () => randomDescriptor(random, rules, isRefund));
+  const isRefund = random.below(9) === 0 && !arePlain;
+  const descriptors = Array.from({ length: count }, () =>
+    randomDescriptor(random, { rules, arePlain }, isRefund),
+  );
   return {
     ...{ do: 'ask', instance, descriptors },
     ...(random.below(6) === 0 && { hits: random.below(4) }),
@@ -42,7 +50,7 @@ export function randomAsk(random: SeededRandom, instance: number, rules: readonl
 
 function randomDescriptor(
   random: SeededRandom,
-  rules: readonly EntryText[],
+  { rules, arePlain }: AskedRules,
   isRefund: boolean,
 ): AskedDescriptor {
   const rule = random.pick(rules);
@@ -54,7 +62,7 @@ function randomDescriptor(
     ...(hits !== null && { hits }),
     ...(isRefund && { isRefund: true }),
     ...(random.below(30) === 0 &&
-      !isLeased && { limit: { requestsPerUnit: random.below(6), unit: 1 + random.below(3) } }),
+      !(isLeased || arePlain) && { limit: { requestsPerUnit: random.below(6), unit: 1 + random.below(3) } }),
     ...(isLeased &&
       random.below(3) === 0 && {
         lease: { id: `h${random.below(HOLDERS)}`, action: random.pick(ACTIONS) },

@@ -20,10 +20,15 @@ const AHEAD_MS = [0, 0, 1, 40, 800, -1_500, 30_000];
 /** How long after an outage all instances use the store again. */
 const RECOVERED_MS = 2_500;
 
+/** One history in so many is plain. */
+const PLAIN_ONE_IN = 6;
+
 interface Scene {
   readonly random: SeededRandom;
   readonly store: StoreKind;
   readonly instances: number;
+  /** Whether all that is asked is plain, so that the model of calls knows it. */
+  readonly arePlain: boolean;
   readonly spanMs: number;
 }
 
@@ -32,17 +37,19 @@ export function randomHistory(seed: number): History {
   const random = new SeededRandom(seed);
   const store = random.pick(['threads', 'server', 'server'] as const);
   const instances = 1 + random.below(4);
-  const scene = { random, store, instances, spanMs: random.pick(SPANS) };
-  const rules = randomRules(random);
+
+  const arePlain = random.below(PLAIN_ONE_IN) === 0;
+  const rules = randomRules(random, arePlain);
+  const scene = { random, store, instances, arePlain, spanMs: random.pick(SPANS) };
   const isSkewed = store === 'server' && random.below(3) === 0;
   return {
     ...{ seed, store, start: random.pick(STARTS), instances },
     aheadMs: Array.from({ length: instances }, () => (isSkewed ? random.pick(AHEAD_MS) : 0)),
     delayMs: random.pick([0, 1, 2, 20]),
-    failureMode: store === 'threads' ? 'error' : random.pick(FAILURE_MODES),
+    failureMode: store === 'threads' || arePlain ? 'error' : random.pick(FAILURE_MODES),
     holdsBack: random.below(3) === 0,
     hasLocalCache: random.below(3) > 0,
-    modes: { shadow: random.below(12) === 0, quota: random.below(12) === 0 },
+    modes: { shadow: random.below(12) === 0 && !arePlain, quota: random.below(12) === 0 && !arePlain },
     rules,
     steps: randomSteps(scene, rules),
   };
@@ -50,7 +57,7 @@ export function randomHistory(seed: number): History {
 
 function randomSteps(scene: Scene, rules: readonly EntryText[]): Step[] {
   const { random, spanMs } = scene;
-  const edits = random.below(2) === 0 ? 0 : 1 + random.below(4);
+  const edits = random.below(2) === 0 || scene.arePlain ? 0 : 1 + random.below(4);
   const loads = Array.from({ length: edits }, () => random.below(spanMs)).sort((a, b) => a - b);
   /** The rules at each time, by which requests are made that meet them. */
   const versions = [{ at: 0, rules }];
@@ -91,14 +98,14 @@ function loadStep(
 }
 
 /** Requests to one instance at the same moment, or to several ones shortly after each other. */
-function burst({ random, instances }: Scene, rules: readonly EntryText[], at: number): Step[] {
+function burst({ random, instances, arePlain }: Scene, rules: readonly EntryText[], at: number): Step[] {
   const count = 1 + random.below(random.below(3) === 0 ? 16 : 4);
   const isTogether = random.below(2) === 0;
   const first = random.below(instances);
   return Array.from({ length: count }, () => {
     const instance = isTogether ? first : random.below(instances);
     const laterMs = isTogether ? 0 : random.below(4);
-    return { at: at + laterMs, ...randomAsk(random, instance, rules) };
+    return { at: at + laterMs, ...randomAsk(random, { rules, arePlain }, instance) };
   });
 }
 

@@ -18,6 +18,15 @@ function some(random: SeededRandom): number {
   return 1 + random.below(8);
 }
 
+/** Rules that only say how many hits there may be in a window. */
+const PLAIN_MAKERS: readonly MakeRule[] = [
+  random => ({ key: 'user', rate_limit: plain(random) }),
+  random => ({ key: 'path', rate_limit: plain(random, { requests_per_unit: 5 + random.below(40) }) }),
+  random => ({ key: 'plan', value: 'v*', share_threshold: true, rate_limit: plain(random) }),
+  random => ({ key: 'zone', in: ['v0', 'v1', 'v2'], rate_limit: plain(random) }),
+  () => ({ key: 'free', rate_limit: { unlimited: true } }),
+];
+
 /** Rules of every kind, each with a key of its own. The names of those with leases are known to the statistics. */
 const MAKERS: readonly MakeRule[] = [
   random => ({ key: 'user', rate_limit: plain(random) }),
@@ -91,12 +100,13 @@ const MAKERS: readonly MakeRule[] = [
   }),
 ];
 
-/** Some rules with different keys. */
-export function randomRules(random: SeededRandom): EntryText[] {
+/** Some rules with different keys, of every kind or only plain ones. */
+export function randomRules(random: SeededRandom, arePlain: boolean): EntryText[] {
+  const makers = arePlain ? PLAIN_MAKERS : MAKERS;
   const rules = new Map<string, EntryText>();
   const count = 1 + random.below(6);
   for (let i = 0; i < count; i++) {
-    const rule = random.pick(MAKERS)(random);
+    const rule = random.pick(makers)(random);
     rules.set(rule.key, rule);
   }
   return [...rules.values()];
