@@ -87,6 +87,12 @@ export const PLANTED_DECISIONS: readonly PlantedFault[] = [
     to: 'addTotal(row, base + RULE_STAT.overLimit, 2 * hitsOverLimit(outcome));',
   },
   {
+    name: 'requests that need no store fail with those of their batch',
+    file: 'decision/engine',
+    from: 'faults[request] === null && needsStore(batch, request)',
+    to: 'faults[request] === null',
+  },
+  {
     name: 'what was refused during an outage is refused after it',
     file: 'decision/evaluate',
     from: 'overLimit === null || batch.counters.countedElsewhere',

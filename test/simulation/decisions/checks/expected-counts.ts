@@ -96,6 +96,8 @@ export class ExpectedCounts {
    */
   #waitMs({ op, limit }: ExpectedPart, { nowMs }: Pick<CountedAt, 'nowMs'>, level: number): number | null {
     if (op.terms === undefined || leaseTermsOf(op) !== null || this.#clocks === 'different') return null;
+    // Others have come before it that are of a later time, and perhaps of the next window.
+    if (nowMs < this.#latestMs) return null;
     const { capacity, scale } = op.terms;
     const room = capacity - Math.max(op.hits, 1) * scale;
     if (room < 0 || limit.most === 0) return null;

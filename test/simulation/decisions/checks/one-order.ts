@@ -19,9 +19,10 @@ export class OneOrderChecks {
   /** Whether the history has only what the model of calls knows. */
   #isPlain: boolean;
 
-  constructor({ failureMode, modes, holdsBack }: History) {
+  constructor({ failureMode, modes, holdsBack, store, steps }: History) {
     this.#holdsBack = holdsBack;
-    this.#isPlain = failureMode === 'error' && !modes.shadow && !modes.quota;
+    const isSetBack = store === 'threads' && steps.some(step => step.do === 'clock' && step.byMs < 0);
+    this.#isPlain = failureMode === 'error' && !modes.shadow && !modes.quota && !isSetBack;
   }
 
   /** A request is going to be decided. */
