@@ -89,8 +89,8 @@ export const PLANTED_DECISIONS: readonly PlantedFault[] = [
   {
     name: 'requests that need no store fail with those of their batch',
     file: 'decision/engine',
-    from: 'faults[request] === null && needsStore(batch, request)',
-    to: 'faults[request] === null',
+    from: 'if (asksStore[request])',
+    to: '',
   },
   {
     name: 'what was refused during an outage is refused after it',

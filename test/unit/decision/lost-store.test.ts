@@ -3,10 +3,11 @@ import t from 'tap';
 import { Outage } from '../../../src/base/outage-log.ts';
 import { GuardedStore } from '../../../src/counters/guarded-store.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
-import { Decisions, request } from '../../support/decisions.ts';
+import { Decisions, refund, request } from '../../support/decisions.ts';
 import { FailingStore } from '../../support/failing-store.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { record, sharedRecords } from '../../support/steering.ts';
 import { embeddedStore, TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
 
 const RULES = `
@@ -48,6 +49,19 @@ t.test('requests that need no store are answered beside those that the store fai
   t.same(decisions.rule('d.k'), { total_hits: 2 }, 'nothing else is counted of a call that fails');
   t.same(decisions.rule('d.free'), { total_hits: 2, within_limit: 2 });
   t.match(decisions.rule('d.several.short'), { over_limit_with_local_cache: 1 });
+});
+
+t.test('a call that ends a lease fails with the store, also if an operator has let it pass', async t => {
+  const store = new FailingStore(embeddedStore());
+  const rules = `
+domain: d
+descriptors:
+  - { key: k, holder: id, rate_limit: { concurrency: { limit: 2, for: 1m } } }
+`;
+  const records = sharedRecords(record('pass', 'k=v'));
+  const decisions = new Decisions({ store, rules, steering: records.buffer });
+  store.failure = 'away';
+  await t.rejects(decisions.ask(refund('d', 1, 'k=v,id=1')), { code: 'store_failed' });
 });
 
 /** A store that is guarded in the mode `local`, and what lets it fail and come back. */
