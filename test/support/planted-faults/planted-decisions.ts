@@ -105,6 +105,12 @@ export const PLANTED_DECISIONS: readonly PlantedFault[] = [
     to: '',
   },
   {
+    name: 'a request with a ban uses up its other limits',
+    file: 'decision/steer',
+    from: 'if (anyBan)',
+    to: 'if (false)',
+  },
+  {
     name: 'a descriptor is limited although another limit replaces its own',
     file: 'decision/plan',
     from: 'if (this.#replaced.has(',

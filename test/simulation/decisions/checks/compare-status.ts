@@ -1,26 +1,26 @@
 import type { DescriptorStatus } from '../../../../src/messages/client-codec.ts';
 import { MOST_IN_RESPONSE } from '../../../../src/messages/current-limit.ts';
-import { OK, OVER_LIMIT } from '../../../exam/decisions/examinee.ts';
+import { OVER_LIMIT } from '../../../exam/decisions/examinee.ts';
 import type { ExpectedStatus } from './expected-answer.ts';
 import type { ExpectedDescriptor } from './expected-request.ts';
 import type { Violation } from './violations.ts';
 
 /** What is wrong with the status of a descriptor; null if nothing is. */
 export function compareStatus(
-  { isSeveral, parts }: ExpectedDescriptor,
+  { isSeveral, parts, steered }: ExpectedDescriptor,
   expected: readonly ExpectedStatus[],
   status: DescriptorStatus | undefined,
 ): Violation | null {
   if (status === undefined) return { promise: 'one answer for each request', text: 'a status is missing' };
   const text = `the status is ${JSON.stringify(status)}`;
-  const isOver = expected.some(({ code }) => code === OVER_LIMIT);
+  const isOver = steered?.kind === 'ban' || expected.some(({ code }) => code === OVER_LIMIT);
   const [first] = expected;
   const isLimited = parts.some(({ limit }) => !limit.isUnlimited);
   if ((status.currentLimit === null) === isLimited) return { promise: 'new requests see new rules', text };
   if (isOver !== (status.code === OVER_LIMIT)) return { promise: brokenBy(expected), text };
   if (first === undefined || first.part === null) {
-    const remaining = first === undefined ? 0 : MOST_IN_RESPONSE;
-    const isRight = status.code === OK && status.limitRemaining === remaining;
+    const isFree = first !== undefined || steered?.kind === 'pass';
+    const isRight = status.limitRemaining === (isFree ? MOST_IN_RESPONSE : 0);
     return isRight ? null : { promise: 'answers say what is left', text };
   }
   // Of several limits, another one may bind: which one is a matter of other tests.

@@ -48,7 +48,11 @@ export function expectedStatuses(
 
 /** What is counted before the store is asked. */
 export function countTotals({ descriptors }: ExpectedRequest, count: Count): void {
-  for (const { hits, isRefund, parts } of descriptors) {
+  for (const { hits, isRefund, parts, steered } of descriptors) {
+    for (const { metric } of isRefund ? [] : (steered?.limits ?? [])) {
+      count(metric, 'total_hits', hits);
+      count(metric, steered?.kind === 'ban' ? 'over_limit' : 'within_limit', hits);
+    }
     for (const { limit } of parts) {
       count(limit.metric, isRefund ? 'total_negative_hits' : 'total_hits', hits);
       if (limit.isUnlimited && !isRefund) count(limit.metric, 'within_limit', hits);

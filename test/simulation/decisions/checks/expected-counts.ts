@@ -75,7 +75,9 @@ export class ExpectedCounts {
   }
 
   #living(op: TestOp, nowS: number, endS: number): TestOp {
-    return op.terms === undefined ? { ...op, key: this.#lives.keyOf(op.key, nowS, endS) } : op;
+    if (op.terms !== undefined) return op;
+    const key = op.isRefund ? this.#lives.currentKeyOf(op.key, nowS) : this.#lives.keyOf(op.key, nowS, endS);
+    return { ...op, key };
   }
 
   /** The limits of a request that holds back depend on each other. */

@@ -2,9 +2,11 @@ import { NEVER_FULL } from '../../../../src/counters/batch.ts';
 import { ACTION } from '../../../../src/counters/leases/lease.ts';
 import type { RateLimitRequest, RequestDescriptor } from '../../../../src/messages/client-codec.ts';
 import type { RuleSet } from '../../../../src/rules/rule-set.ts';
+import type { SteeringRecord } from '../../../../src/steering/record.ts';
 import type { TestGroup, TestOp } from '../../../support/counting.ts';
 import type { LeaseAnswer } from '../../../support/lease-model.ts';
 import { type ExpectedLimit, HOLDER_KEY, limitsOf } from './expected-limits.ts';
+import { isBanned, overridden, recordFor } from './expected-steering.ts';
 
 /** What must become of a limit of a request. */
 export interface ExpectedPart {
@@ -30,6 +32,11 @@ export interface ExpectedDescriptor {
   readonly hits: number;
   readonly isRefund: boolean;
   readonly parts: readonly ExpectedPart[];
+  /** A record of an operator decides instead of these limits. */
+  readonly steered: {
+    readonly kind: 'ban' | 'pass' | 'pass beside a ban';
+    readonly limits: readonly ExpectedLimit[];
+  } | null;
   /** Several limits, of which the answer shows one. */
   readonly isSeveral: boolean;
 }
@@ -46,7 +53,7 @@ export interface ExpectedRequest {
 /** What applies to a request. */
 export function expectedRequest(
   request: RateLimitRequest,
-  rules: RuleSet,
+  { rules, records }: { readonly rules: RuleSet; readonly records: readonly SteeringRecord[] },
   { nowS, holdsBack }: { readonly nowS: number; readonly holdsBack: boolean },
 ): ExpectedRequest {
   const domain = rules.domains.find(({ name }) => name === request.domain);
@@ -55,13 +62,24 @@ export function expectedRequest(
   const hasLeases = found.flat().some(({ terms }) => terms?.lease != null);
   const isHolding = holdsBack || hasLeases;
   const replaced = new Set(found.flat().flatMap(({ replaces }) => replaces));
+  const isRefused = isBanned(records, request, nowS);
   const descriptors = request.descriptors.map((asked, i): ExpectedDescriptor => {
     const hits = asked.hitsAddend ?? (request.hitsAddend === 0 ? 1 : request.hitsAddend);
     const isRefund = asked.isNegativeHits === true;
-    const own = asked.limit !== null;
-    const left = found[i].filter(limit => own || limit.isUnlimited || !replaced.has(limit.name));
-    const parts = left.map(limit => partOf(limit, asked, { hits, isRefund, isHolding }));
-    return { asked, hits, isRefund, parts, isSeveral: found[i].length > 1 };
+    const isOwn = asked.limit !== null;
+    const left = found[i].filter(limit => isOwn || limit.isUnlimited || !replaced.has(limit.name));
+    const isSeveral = found[i].length > 1;
+    const own = { asked, hits, isRefund, isSeveral };
+    const record = recordFor(records, asked, nowS);
+    const isOfBan = record?.kind === 'ban' && !isRefund;
+    if (isOfBan) return { ...own, parts: [], steered: { kind: 'ban', limits: left } };
+    if (record?.kind === 'pass' && left.length > 0)
+      return { ...own, parts: [], steered: { kind: isRefused ? 'pass beside a ban' : 'pass', limits: left } };
+    if (isRefused && !isRefund) return { ...own, parts: [], steered: null };
+    const isOverridden = record?.kind === 'override' && !isSeveral;
+    const limits = isOverridden ? left.map(limit => overridden(limit, record)) : left;
+    const parts = limits.map(limit => partOf(limit, asked, { hits, isRefund, isHolding }));
+    return { ...own, parts, steered: null };
   });
   return { request, isDomainKnown: true, descriptors, holdsBack: isHolding };
 }

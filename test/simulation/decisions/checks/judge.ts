@@ -43,12 +43,12 @@ export class Judge implements RoundWatcher {
   };
 
   planned(round: Round): void {
-    const { batch, nowMs, rules } = round;
+    const { batch, nowMs, rules, records } = round;
     const { holdsBack } = this.#history;
     const nowS = Math.floor(nowMs / 1_000);
     for (const [number, call] of round.calls.entries()) {
       const { request, isGone } = call;
-      const expected = expectedRequest(request, rules, { nowS, holdsBack });
+      const expected = expectedRequest(request, { rules, records }, { nowS, holdsBack });
       round.expected.push(isGone ? { ...expected, descriptors: [] } : expected);
       if (isGone) continue;
       countTotals(expected, this.statistics.count);
@@ -151,6 +151,7 @@ export class Judge implements RoundWatcher {
     for (const [i, descriptor] of expected.descriptors.entries()) {
       const difference = compareStatus(descriptor, statuses[i], response.statuses[i]);
       for (const { part, code } of statuses[i]) this.#see(kindOf(part, code));
+      if (descriptor.steered !== null) this.#see(`${descriptor.steered.kind} of an operator`);
       if (difference !== null) this.report(difference.promise, `${what}: ${difference.text}`);
     }
     const overall = this.#overallCode(expected, response);
@@ -165,7 +166,8 @@ export class Judge implements RoundWatcher {
   #overallCode({ descriptors }: ExpectedRequest, { statuses }: RateLimitResponse): number {
     const { shadow, quota } = this.#history.modes;
     const isOver = (i: number) => statuses[i].code === OVER_LIMIT;
-    const isQuota = descriptors.map(({ parts }, i) => {
+    const isQuota = descriptors.map(({ parts, steered }, i) => {
+      if (steered !== null && steered.kind !== 'pass beside a ban') return false;
       if (parts.some(({ limit }) => limit.isUnlimited)) return false;
       if (quota) return true;
       const shownPart = parts.find(({ limit }) => limit.name === statuses[i].currentLimit?.name) ?? parts[0];

@@ -60,8 +60,8 @@ export class OneOrderChecks {
   }
 }
 
-function isPlain({ parts, isRefund, isSeveral }: ExpectedDescriptor): boolean {
-  if (isRefund || isSeveral) return false;
+function isPlain({ parts, isRefund, isSeveral, steered }: ExpectedDescriptor): boolean {
+  if (isRefund || isSeveral || steered !== null) return false;
   return parts.every(
     ({ limit, op }) =>
       op.terms === undefined &&

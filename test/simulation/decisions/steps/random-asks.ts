@@ -62,7 +62,9 @@ function randomDescriptor(
     ...(hits !== null && { hits }),
     ...(isRefund && { isRefund: true }),
     ...(random.below(30) === 0 &&
-      !(isLeased || arePlain) && { limit: { requestsPerUnit: random.below(6), unit: 1 + random.below(3) } }),
+      !(isLeased || arePlain || isRefund) && {
+        limit: { requestsPerUnit: random.below(6), unit: 1 + random.below(3) },
+      }),
     ...(isLeased &&
       random.below(3) === 0 && {
         lease: { id: `h${random.below(HOLDERS)}`, action: random.pick(ACTIONS) },

@@ -2,6 +2,7 @@ import type { EntryText } from '../../../exam/decisions/rule-file.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { randomAsk } from './random-asks.ts';
 import { editedRules, randomRules } from './random-rules.ts';
+import { randomSteering } from './random-steering.ts';
 import { FAILURE_MODES, type History, STORE_FAULTS, type Step, type StoreKind } from './step.ts';
 
 /** When a history begins: a little before windows end, or at any time. */
@@ -63,6 +64,14 @@ function randomSteps(scene: Scene, rules: readonly EntryText[]): Step[] {
   const versions = [{ at: 0, rules }];
   for (const at of loads) versions.push({ at, rules: editedRules(random, versions.at(-1)!.rules) });
   const steps = versions.slice(1).map(version => loadStep(scene, version));
+  if (!scene.arePlain && random.below(4) === 0) {
+    for (let i = 1 + random.below(3); i > 0; i--) {
+      const at = random.below(spanMs);
+      steps.push(
+        ...randomSteering(random, versions.findLast(version => version.at <= at)!.rules, { at, spanMs }),
+      );
+    }
+  }
   const bursts = 4 + random.below(40);
   const troubles = random.below(2) === 0 ? 0 : random.below(8);
   for (let i = 0; i < bursts; i++) {
@@ -71,7 +80,10 @@ function randomSteps(scene: Scene, rules: readonly EntryText[]): Step[] {
     steps.push(...burst(scene, current, at));
   }
   // What is asked at the moment of a reload must see the new rules.
-  for (const version of versions.slice(1)) steps.push(...burst(scene, version.rules, version.at));
+  for (const [number, { at, rules: loaded }] of versions.slice(1).entries()) {
+    const edited = loaded.filter(rule => !versions[number].rules.includes(rule));
+    steps.push(...askAll(scene, edited.length > 0 ? edited : loaded, at));
+  }
   for (let i = 0; i < troubles; i++) {
     const trouble = randomTrouble(scene, random.below(spanMs));
     steps.push(trouble);
@@ -107,6 +119,12 @@ function burst({ random, instances, arePlain }: Scene, rules: readonly EntryText
     const laterMs = isTogether ? 0 : random.below(4);
     return { at: at + laterMs, ...randomAsk(random, { rules, arePlain }, instance) };
   });
+}
+
+/** A request to each instance at the same moment. */
+function askAll({ random, instances, arePlain }: Scene, rules: readonly EntryText[], at: number): Step[] {
+  const all = Array.from({ length: instances }, (_, instance) => instance);
+  return all.map(instance => ({ at, ...randomAsk(random, { rules, arePlain }, instance) }));
 }
 
 function randomTrouble({ random, store, instances }: Scene, at: number): Step {

@@ -1,4 +1,5 @@
 import type { LEASE_ACTIONS } from '../../../../src/messages/lease-message.ts';
+import type { SteeringKind } from '../../../../src/steering/record.ts';
 import type { EntryText } from '../../../exam/decisions/rule-file.ts';
 
 /**
@@ -55,11 +56,24 @@ export interface Ask {
   readonly isGone?: true;
 }
 
+/** An override, a ban or a pass for all values of a key, or for one. */
+export interface SteeringStep {
+  readonly kind: SteeringKind;
+  /** `user` or `user=v0`. */
+  readonly of: string;
+  /** Of an override. */
+  readonly requestsPerUnit?: number;
+  /** How long it lasts, from the begin of the history. */
+  readonly untilS: number;
+}
+
 /** What happens in a history. Each is data, so others can be left out. */
 export type Action =
   | Ask
   /** Other rules are loaded: by all instances, or by one process. */
   | { readonly do: 'rules'; readonly instance: number | null; readonly rules: readonly EntryText[] }
+  /** An operator has these records and no others. All instances apply them. */
+  | { readonly do: 'steer'; readonly records: readonly SteeringStep[] }
   /** An instance ends at once, and begins again some time later. */
   | { readonly do: 'crash'; readonly instance: number; readonly downMs: number }
   /** The next call of the store, of this instance or of any, has a fault. */

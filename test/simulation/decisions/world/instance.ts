@@ -11,6 +11,8 @@ import { type RuleGeneration, RuleStatistics } from '../../../../src/decision/st
 import { decodeRateLimitResponse, encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
 import type { RuleSet } from '../../../../src/rules/rule-set.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import type { SteeringRecord } from '../../../../src/steering/record.ts';
+import { SharedRecordsReader } from '../../../../src/steering/shared-records.ts';
 import { engineCounters, PLAIN_OPTIONS } from '../../../support/decisions.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { TEST_FINGERPRINT_KEY } from '../../../support/stores.ts';
@@ -43,6 +45,9 @@ export interface InstanceParts {
   readonly openStore: (instance: Instance) => CounterStore;
   /** The rules that it must use at this moment. */
   readonly rules: () => RuleSet;
+  readonly records: () => readonly SteeringRecord[];
+  /** Memory of the records of operators; null if there are never any. */
+  readonly steering: SharedArrayBuffer | null;
 }
 
 /** One thread or process that decides, from its start to its end, without ports. */
@@ -90,6 +95,7 @@ export class Instance implements LinkedInstance, EngineWatcher {
         overLimit: history.hasLocalCache ? new OverLimitCache(0, clock, marks) : null,
         random: () => 0,
         nowMs: null,
+        ...(parts.steering !== null && { steering: new SharedRecordsReader(parts.steering) }),
       },
       this,
     );
@@ -161,6 +167,7 @@ export class Instance implements LinkedInstance, EngineWatcher {
       plannedMs: time.nowMs(),
       nowMs: Math.floor(this.clock.nowMs()),
       rules: rules(),
+      records: this.#parts.records(),
       batch,
       expected: [],
       isExcused: this.#isWithoutStore(),

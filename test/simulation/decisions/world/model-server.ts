@@ -49,7 +49,11 @@ export class ModelServer {
 
   #living({ opSlots, nowS, expiries }: CounterBatch, op: number, asked: TestOp): TestOp {
     if (asked.terms !== undefined) return asked;
-    return { ...asked, key: this.#lives.keyOf(asked.key, nowS, expiries[opSlots[op]]) };
+    const endS = expiries[opSlots[op]];
+    const { key, isRefund } = asked;
+    // Refunds do not change how long a count lives.
+    const living = isRefund ? this.#lives.currentKeyOf(key, nowS) : this.#lives.keyOf(key, nowS, endS);
+    return { ...asked, key: living };
   }
 
   #setLeftOver({ nowMs, admissions, opSlots }: CounterBatch, op: number, asked: TestOp): void {

@@ -3,6 +3,7 @@ import type { DecisionBatch } from '../../../../src/decision/batch.ts';
 import type { DecisionReply } from '../../../../src/decision/decider.ts';
 import type { RateLimitRequest, RateLimitResponse } from '../../../../src/messages/client-codec.ts';
 import type { RuleSet } from '../../../../src/rules/rule-set.ts';
+import type { SteeringRecord } from '../../../../src/steering/record.ts';
 import type { CountedAt } from '../checks/expected-counts.ts';
 import type { ExpectedRequest } from '../checks/expected-request.ts';
 
@@ -32,6 +33,8 @@ export interface Round {
   readonly nowMs: number;
   /** The rules that were published before it was planned. */
   readonly rules: RuleSet;
+  /** The records of operators that were published before. */
+  readonly records: readonly SteeringRecord[];
   readonly batch: DecisionBatch;
   /** What must become of each request; empty until it is planned. */
   readonly expected: ExpectedRequest[];

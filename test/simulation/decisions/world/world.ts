@@ -5,9 +5,12 @@ import { RulesPublisher } from '../../../../src/decision/generations/rules-publi
 import { RulesSubscriber } from '../../../../src/decision/generations/rules-subscriber.ts';
 import { RuleGeneration, RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { LEASE_ACTIONS } from '../../../../src/messages/lease-message.ts';
+import type { SteeringRecord } from '../../../../src/steering/record.ts';
+import { SharedRecords } from '../../../../src/steering/shared-records.ts';
 import type { EntryText } from '../../../exam/decisions/rule-file.ts';
 import { descriptor } from '../../../support/decisions.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
+import { record } from '../../../support/steering.ts';
 import { HostClock } from '../../world/host-clock.ts';
 import { SimulatedTime } from '../../world/simulated-time.ts';
 import type { Action, Ask, History, Step } from '../steps/step.ts';
@@ -44,6 +47,9 @@ export class World {
   readonly #publisher = new RulesPublisher();
   readonly #marks = new RefundMarks();
   readonly #statistics = new RuleStatistics();
+  /** The records of operators; null if the history has none. */
+  readonly #shared: SharedRecords | null;
+  #records: readonly SteeringRecord[] = [];
   /** The rules of each process; of threads, those of the first one. */
   readonly #rules: LoadedRules[];
 
@@ -56,6 +62,7 @@ export class World {
     this.#random = new SeededRandom(history.seed + 1);
     this.#storeClock = new HostClock(time, () => true);
     this.#table = this.#isOfThreads ? CounterTable.create(MAX_KEYS) : null;
+    this.#shared = history.steps.some(step => step.do === 'steer') ? new SharedRecords() : null;
     const rules = loadedRules(history.rules);
     this.#rules = Array.from({ length: history.instances }, () => rules);
     for (let number = 0; number < history.instances; number++) this.#begin(number);
@@ -100,6 +107,8 @@ export class World {
       published: isThread && !isPrimary ? new RulesSubscriber(this.#publisher.attach(place)) : null,
       openStore: each => (isThread ? this.#sharedStore(each) : this.#linkOf(each)),
       rules: () => this.#rules[isThread ? 0 : number].set,
+      records: () => this.#records,
+      steering: this.#shared?.buffer ?? null,
     });
     this.instances[number] = instance;
     this.lives.push(instance);
@@ -172,6 +181,9 @@ export class World {
       case 'rules':
         this.#load(step.rules, step.instance);
         break;
+      case 'steer':
+        this.#steer(step);
+        break;
       case 'crash':
         this.#crash(step);
         break;
@@ -221,6 +233,18 @@ export class World {
       if (!this.#isOfThreads && instance.isAlive) this.#useIn(instance, rules);
     }
     if (this.#isOfThreads) this.#publish(rules);
+  }
+
+  #steer({ records }: Extract<Action, { do: 'steer' }>): void {
+    const nowS = Date.parse(this.history.start) / 1_000;
+    this.#records = records.map(({ kind, of, requestsPerUnit, untilS }) =>
+      record(kind, of, {
+        ...{ nowS: Math.floor(nowS), seconds: untilS },
+        ...(requestsPerUnit !== undefined && { requests_per_unit: requestsPerUnit }),
+      }),
+    );
+    this.#shared!.publish(this.#records);
+    this.troubles.note('an operator steers');
   }
 
   /** While its feed is away, an instance does not use its local cache. */
