@@ -20,6 +20,8 @@ const AHEAD_MS = [0, 0, 1, 40, 800, -1_500, 30_000];
 
 /** How long after an outage all instances use the store again. */
 const RECOVERED_MS = 2_500;
+/** More often than most limits allow. */
+const ASKED_AGAIN = 9;
 
 /** One history in so many is plain. */
 const PLAIN_ONE_IN = 6;
@@ -92,6 +94,7 @@ function randomSteps(scene: Scene, rules: readonly EntryText[]): Step[] {
     const { at, ms } = trouble;
     const after = burst(scene, versions.findLast(version => version.at <= at)!.rules, at + ms + RECOVERED_MS);
     steps.push(...after, ...after.map(step => ({ ...step, at: at + Math.floor(ms / 2) })));
+    for (let i = 0; i < ASKED_AGAIN; i++) steps.push({ ...after[0], at: at + Math.floor(ms / 3) });
   }
   return steps.toSorted((a, b) => a.at - b.at);
 }
