@@ -96,6 +96,9 @@ export class CounterBatch {
   /** Set by the store: the reason why the first of the uncounted keys could not be counted. Else empty. */
   failureText = '';
 
+  /** Set by the store: keys were counted in this process instead, so their counts hold only until the store is available. */
+  countedElsewhere = false;
+
   /** Set by the store if tracing is enabled: the call for this batch. Else null. */
   timedCall: TimedCall | null = null;
 
@@ -117,6 +120,7 @@ export class CounterBatch {
     this.refundCount = 0;
     this.groupCount = 0;
     this.failureText = '';
+    this.countedElsewhere = false;
     this.timedCall = null;
     this.admissions.reset();
     if (this.leases.count > 0) this.leases.reset();

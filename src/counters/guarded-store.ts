@@ -167,6 +167,7 @@ export class GuardedStore implements CounterStore {
       this.#countLocally(local, batch, count);
     } else {
       batch.failureText = '';
+      batch.countedElsewhere = true;
       count(local, batch);
     }
   }
@@ -182,6 +183,7 @@ export class GuardedStore implements CounterStore {
   }
 
   #countLocally(local: CounterStore, batch: CounterBatch, count: Count): void {
+    batch.countedElsewhere = true;
     count(local, this.#uncounted.batch);
     this.#uncounted.giveBack(batch);
   }

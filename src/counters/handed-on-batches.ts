@@ -31,7 +31,8 @@ export class HandedOnBatches {
       unpackBatch(buffer, batch);
       await run(this.#store, call, batch);
       packCounts(batch, buffer);
-      result = { number, buffer, timedCall: batch.timedCall, failureText: batch.failureText };
+      const { timedCall, failureText, countedElsewhere } = batch;
+      result = { number, buffer, timedCall, failureText, countedElsewhere };
     } catch (failure) {
       const code = failure instanceof Fault ? failure.code : null;
       const failed = { code, message: asError(failure).message };

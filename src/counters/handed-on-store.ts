@@ -22,7 +22,7 @@ export type HandedOnResult = {
   /** The call of the store; null if tracing is disabled. */
   readonly timedCall: TimedCall | null;
 } & (
-  | { readonly failureText: string }
+  | { readonly failureText: string; readonly countedElsewhere: boolean }
   /** The batch failed. `code` is null if the failure was not a fault. */
   | { readonly failed: { readonly code: FaultCode | null; readonly message: string } }
 );
@@ -121,6 +121,7 @@ export class HandedOnStore implements CounterStore {
     } else {
       unpackCounts(buffer, batch);
       batch.failureText = result.failureText;
+      batch.countedElsewhere = result.countedElsewhere;
       resolve();
     }
     if (this.#spare.length < MAX_SPARE) this.#spare.push(buffer);

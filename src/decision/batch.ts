@@ -134,6 +134,8 @@ export class DecisionBatch {
   /** By request, after decoding: the encoding of its response, and the fault if it is rejected (else null). */
   readonly formats: ResponseFormat[] = [];
   readonly faults: (Fault | null)[] = [];
+  /** By request, after planning: whether the store is asked for it. */
+  readonly asksStore: boolean[] = [];
   /** The statistics with names made from request values. */
   readonly named: NamedStatistics;
   /** The statistics of the active rules; empty without rules. */

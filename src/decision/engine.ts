@@ -153,7 +153,7 @@ export class Engine {
     batch.spentMs = this.#measure(batch) - beganMs;
     return counting.then(
       () => this.#answerAll(batch, generation, this.#measure(batch)),
-      (failure: unknown) => this.#failAll(batch, generation, failure),
+      (failure: unknown) => this.#failCounted(batch, generation, failure),
     );
   }
 
@@ -176,6 +176,7 @@ export class Engine {
 
   #answerAll(batch: DecisionBatch, generation: RuleGeneration | null, beganMs: number): void {
     this.#traceCall(batch);
+    // A store that has failed may have counted the refunds nevertheless.
     this.#markRefunds(batch);
     for (let request = 0; request < batch.size; request++) {
       let fault = batch.faults[request];
@@ -229,6 +230,15 @@ export class Engine {
   #measure(batch: DecisionBatch): number {
     const { nowMs } = this.#parts;
     return nowMs === null || batch.size < LEAST_MEASURED ? 0 : nowMs();
+  }
+
+  /** The store has failed. Requests that it was not asked about are answered as if it had not. */
+  #failCounted(batch: DecisionBatch, generation: RuleGeneration | null, failure: unknown): void {
+    const { counters, faults, asksStore } = batch;
+    const fault = failure instanceof Fault ? failure : this.#defect(failure);
+    for (let request = 0; request < batch.size; request++) if (asksStore[request]) faults[request] ??= fault;
+    counters.opAfters.fill(Number.NaN, 0, counters.opCount);
+    this.#answerAll(batch, generation, this.#measure(batch));
   }
 
   #failAll(batch: DecisionBatch, generation: RuleGeneration | null, failure: unknown): void {

@@ -242,7 +242,8 @@ export class Evaluator {
 
   #remember(batch: DecisionBatch, row: number): void {
     const overLimit = this.#overLimit;
-    if (overLimit === null) return;
+    // Once the store is available again, its counts decide.
+    if (overLimit === null || batch.counters.countedElsewhere) return;
     const { decisions, keys, nowMs, nowS } = batch;
     const terms = decisions.terms[row];
     const requests = decisions.requestsPerUnit[row];

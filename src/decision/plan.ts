@@ -92,7 +92,9 @@ export class Planner {
     batch.decisions.rows = batch.requests.descriptorRows;
     batch.decisions.reserve(batch.decisions.rows);
     for (let request = 0; request < batch.size; request++) {
+      const before = batch.counters.opCount;
       batch.faults[request] ??= this.#planRequest(batch, generation, request);
+      batch.asksStore[request] = batch.counters.opCount > before;
     }
   }
 

@@ -1,20 +1,15 @@
-import type { Promised } from './checks/violations.ts';
-import { Coverage } from './coverage.ts';
 import { type Shrunk, shrink } from './found/shrink.ts';
-import { play } from './play.ts';
-import { randomHistory } from './steps/random-history.ts';
-import type { StoreKind } from './steps/step.ts';
+import type { AnyHistory, SeenInAll, Simulator } from './simulator.ts';
 
-export interface CampaignOptions {
+export interface CampaignOptions<H extends AnyHistory> {
+  readonly simulator: Simulator<H>;
   readonly firstSeed: number;
-  /** In place of the store that the seed chooses. */
-  readonly store?: StoreKind;
   /** How many histories at most. */
   readonly most: number;
   /** None begins later. */
   readonly forMs: number;
   /** Is told of the first history that breaks each promise, made short. */
-  readonly found: (shrunk: Shrunk, seed: number) => void;
+  readonly found: (shrunk: Shrunk<H>, seed: number) => void;
   /**
    * - `all`: goes on after a broken promise
    * - `first`: ends with the first broken promise, and makes its history short
@@ -29,22 +24,22 @@ export interface CampaignResult {
   readonly steps: number;
   readonly seconds: number;
   /** By promise, in how many histories it was broken. */
-  readonly broken: ReadonlyMap<Promised, number>;
-  readonly coverage: Coverage;
+  readonly broken: ReadonlyMap<string, number>;
+  readonly coverage: SeenInAll;
 }
 
 /** Plays random histories, one seed after the other. */
-export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
-  const coverage = new Coverage();
-  const broken = new Map<Promised, number>();
+export async function campaign<H extends AnyHistory>(options: CampaignOptions<H>): Promise<CampaignResult> {
+  const { simulator } = options;
+  const coverage = simulator.newCoverage();
+  const broken = new Map<string, number>();
   const beginMs = performance.now();
   let [histories, events, steps] = [0, 0, 0];
   const elapsedMs = () => performance.now() - beginMs;
   while (histories < options.most && elapsedMs() < options.forMs) {
     const seed = options.firstSeed + histories;
-    const random = randomHistory(seed);
-    const history = { ...random, store: options.store ?? random.store };
-    const played = await play(history);
+    const history = simulator.randomHistory(seed);
+    const played = await simulator.play(history);
     histories++;
     events += played.events;
     steps += history.steps.length;
@@ -55,7 +50,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       const violation = played.violations.find(each => each.promise === promise)!;
       if (times > 1) continue;
       const isShort = options.ending === 'unshrunk';
-      options.found(isShort ? { history, violation } : await shrink(history, violation), seed);
+      options.found(isShort ? { history, violation } : await shrink(simulator, history, violation), seed);
     }
     if (options.ending !== 'all' && broken.size > 0) break;
   }

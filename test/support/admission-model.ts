@@ -2,9 +2,18 @@ import { ADMISSION, type AdmissionTerms } from '../../src/counters/admission/adm
 import type { Admitted } from './admission.ts';
 import type { TestGroup, TestOp } from './counting.ts';
 
+/** What is left of an earlier window: the part of the level, and the hits of that window. */
+interface LeftOver {
+  readonly floor: bigint;
+  readonly previous: bigint;
+}
+
+const NOTHING_LEFT: LeftOver = { floor: 0n, previous: 0n };
+
 /** One limit: its level at a time, and what changes it. All in whole units, without rounding. */
 export interface ExactLimit {
   levelAt(nowMs: bigint): bigint;
+  leftOver(nowMs: bigint): LeftOver;
   add(nowMs: bigint, units: bigint): void;
   giveBack(nowMs: bigint, units: bigint): void;
 }
@@ -21,6 +30,10 @@ class ExactBucket implements ExactLimit {
 
   levelAt(nowMs: bigint): bigint {
     return atLeast0(this.#level - (nowMs - this.#changedMs) * this.#drain);
+  }
+
+  leftOver(): LeftOver {
+    return NOTHING_LEFT;
   }
 
   add(nowMs: bigint, units: bigint): void {
@@ -46,11 +59,14 @@ class ExactWindow implements ExactLimit {
   }
 
   levelAt(nowMs: bigint): bigint {
-    const number = nowMs / this.#windowMs;
-    if (this.#isFixed) return this.#hitsOf(number);
+    return this.leftOver(nowMs).floor + this.#hitsOf(nowMs / this.#windowMs);
+  }
+
+  leftOver(nowMs: bigint): LeftOver {
+    if (this.#isFixed) return NOTHING_LEFT;
+    const previous = this.#hitsOf(nowMs / this.#windowMs - 1n);
     const restMs = this.#windowMs - (nowMs % this.#windowMs);
-    const weighted = this.#hitsOf(number - 1n) * restMs;
-    return (weighted + this.#windowMs - 1n) / this.#windowMs + this.#hitsOf(number);
+    return { floor: (previous * restMs + this.#windowMs - 1n) / this.#windowMs, previous };
   }
 
   add(nowMs: bigint, units: bigint): void {
@@ -74,6 +90,10 @@ class ExactCount implements ExactLimit {
 
   levelAt(): bigint {
     return this.#count;
+  }
+
+  leftOver(): LeftOver {
+    return NOTHING_LEFT;
   }
 
   add(_nowMs: bigint, units: bigint): void {

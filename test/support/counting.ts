@@ -30,6 +30,8 @@ export interface CountingTime {
   readonly nowS: number;
   /** The same time in milliseconds; the start of the second when it is not given. */
   readonly nowMs?: number;
+  /** The time by which leases end; `nowMs` when it is not given. */
+  readonly leasesMs?: number;
   readonly ttlS: number;
   readonly expiryS: number;
 }

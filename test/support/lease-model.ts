@@ -41,10 +41,15 @@ export class LeaseModel {
   }
 
   /** The leases of the limit of an op of the last call; null for a limit without leases. */
-  level(op: TestOp, { nowMs = 0 }: CountingTime): LeaseLevel | null {
+  level(op: TestOp, time: CountingTime): LeaseLevel | null {
     if (leaseTermsOf(op) === null) return null;
     const ledger = this.#ledgerOf(op);
-    return { held: ledger.held, endsMs: ledger.endsMs(nowMs), expired: ledger.expired };
+    return { held: ledger.held, endsMs: ledger.endsMs(forLeases(time).nowMs), expired: ledger.expired };
+  }
+
+  /** The limit of an op without leases. */
+  limitOf(op: TestOp): Pick<ExactLimit, 'levelAt' | 'leftOver'> {
+    return this.#limitOf(op);
   }
 
   /** What cannot be refused comes first and is never held back. Then the hits of all limits count, or of none. */
@@ -93,7 +98,7 @@ export class LeaseModel {
     const terms = leaseTermsOf(op);
     if (terms === null) return null;
     const ledger = this.#ledgerOf(op);
-    ledger.visit(terms, time);
+    ledger.visit(terms, forLeases(time));
     return ledger.decide(op);
   }
 
@@ -112,7 +117,7 @@ export class LeaseModel {
     if (hasToFit && !this.#fits(op, decision, time))
       return this.#answer(op, decision, time, { refused: true });
     if (decision !== null)
-      return this.#answer(op, decision, time, this.#ledgerOf(op).apply(decision, op, nowMs));
+      return this.#answer(op, decision, time, this.#ledgerOf(op).apply(decision, op, forLeases(time).nowMs));
     const units = BigInt(op.hits) * BigInt(op.terms?.scale ?? 1);
     if (op.isRefund) this.#limitOf(op).giveBack(BigInt(nowMs), units);
     else this.#limitOf(op).add(BigInt(nowMs), units);
@@ -149,6 +154,11 @@ export class LeaseModel {
     this.#limits.set(key, limit);
     return limit;
   }
+}
+
+/** The same time, by the clock that leases end by. */
+function forLeases(time: CountingTime): CountingTime & { readonly nowMs: number } {
+  return { ...time, nowMs: time.leasesMs ?? time.nowMs ?? 0 };
 }
 
 /** Whether an op that does not fit holds back the others of its request. */

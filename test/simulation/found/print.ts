@@ -1,8 +1,9 @@
 import { inspect } from 'node:util';
+import type { AnyHistory } from '../simulator.ts';
 import type { Shrunk } from './shrink.ts';
 
 /** A history as a test, which a person can read and change. */
-export function testOf({ history, violation }: Shrunk): string {
+export function testOf<H extends AnyHistory>({ history, violation }: Shrunk<H>): string {
   const { steps, ...setup } = history;
   const lines = steps.map(step => `      ${codeOf(step)},`);
   return [

@@ -23,8 +23,12 @@ export class SimulatedTime {
   /** How many events have happened. */
   happened = 0;
 
-  constructor(nowMs: number) {
+  readonly #turn: () => Promise<void>;
+
+  /** @param endTurn lets everything happen that needs no time */
+  constructor(nowMs: number, endTurn = turn) {
     this.#nowMs = nowMs;
+    this.#turn = endTurn;
   }
 
   nowMs(): number {
@@ -61,14 +65,14 @@ export class SimulatedTime {
    * @throws (rejects with) EndlessHistory
    */
   async runUntil(untilMs: number, enough: () => boolean = () => false): Promise<void> {
-    await turn();
+    await this.#turn();
     while (this.#events.length > 0 && this.#events[0].atMs <= untilMs && !enough()) {
       const event = this.#pop();
       if (event.run === null) continue;
       this.#nowMs = Math.max(this.#nowMs, event.atMs);
       if (++this.happened > MOST_EVENTS) this.giveUp(`there were ${MOST_EVENTS} events`);
       event.run();
-      await turn();
+      await this.#turn();
       if (this.#endless !== null) throw new EndlessHistory(this.#endless);
     }
     if (!enough()) this.#nowMs = Math.max(this.#nowMs, untilMs);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { repositoryRoot } from '../repository.ts';
-import { PLANTED } from './planted.ts';
+import { ALL_PLANTED } from './all-planted.ts';
 
 /** What the simulator says about a planted fault. */
 export interface PlantedResult {
@@ -23,10 +23,13 @@ export async function findPlanted(
 ): Promise<PlantedResult> {
   const root = repositoryRoot();
   const plant = join(root, 'build/test/support/planted-faults/plant.js');
-  const { name, by } = PLANTED[number];
+  const { name, simulator, by } = ALL_PLANTED[number];
   const file = by === 'scenarios' ? 'scenarios.test.js' : 'simulate.js';
   const args = ['--import', plant, join(root, 'build/test/simulation', file)];
-  if (by === undefined) args.push('--seeds', String(mostSeeds), '--seed', String(firstSeed), '--first');
+  if (by === undefined) {
+    const seeds = ['--seeds', String(mostSeeds), '--seed', String(firstSeed), '--first'];
+    args.push('--only', simulator, ...seeds);
+  }
   const child = spawn(process.execPath, args, {
     env: { ...process.env, PLANTED_FAULT: String(number) },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { PLANTED } from './planted.ts';
+import { ALL_PLANTED } from './all-planted.ts';
 
 /**
- * Plants one fault of {@link PLANTED} into the modules of this process, before they are loaded: the one that the variable
+ * Plants one fault of {@link ALL_PLANTED} into the modules of this process, before they are loaded: the one that the variable
  * `PLANTED_FAULT` numbers. For `node --import`.
  */
-const { file, from, to, name } = PLANTED[Number(process.env['PLANTED_FAULT'])];
-const ending = `/build/src/tasks/${file}.js`;
+const { file, from, to, name } = ALL_PLANTED[Number(process.env['PLANTED_FAULT'])];
+const ending = `/build/src/${file}.js`;
 
 registerHooks({
   load(url, context, next) {
