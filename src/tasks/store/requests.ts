@@ -116,7 +116,8 @@ export interface TaskPatch extends Partial<TaskContent> {
  * - `cancel`: scheduled, retry, paused → canceled. A running task keeps its status; `cancelRequestedAt` is set, entry
  *   `cancel_requested`
  * - `replay`: final → scheduled, due now. Resets attempt, deferrals, result, start time, end time and cancel request, and
- *   `expiresAt` if it has passed. Keeps the last error. Takes its key again; refused with `key_taken` if another task has it
+ *   `expiresAt` if it has passed. Keeps the last error. Takes its key again; refused with `key_taken` if another task has it,
+ *   and with `status` if its worker was deleted
  * - `run`: scheduled, retry → due now, entry `updated`
  * - `expire`: scheduled, retry with a past `expiresAt` → expired
  *

@@ -1,6 +1,7 @@
 import { TASK_STATUSES } from '../../../src/tasks/model/task.ts';
 import { USER } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
+import { ACME } from './scene.ts';
 
 export const actions: Topic = test => {
   test('a paused task keeps its time and does not start', async (scene, t) => {
@@ -27,6 +28,15 @@ export const actions: Topic = test => {
     await scene.changed(id, 'pause');
     const task = await scene.changed(id, 'resume');
     t.strictSame([task.status, task.attempt], ['retry', 0]);
+  });
+
+  test('a task whose worker was deleted is not replayed', async (scene, t) => {
+    const before = await scene.taskIn('failed');
+    const { workerId: id } = before;
+    await scene.store.apply(ACME, [{ op: 'delete', kind: 'worker', id, expect: 'any', noOpenTasksOf: id }]);
+    const refused = { kind: 'refused', reason: 'status', task: before };
+    t.strictSame(await scene.change(before.id, 'replay'), refused);
+    t.strictSame(await scene.get(before.id), before);
   });
 
   test('a replayed task has not started', async (scene, t) => {

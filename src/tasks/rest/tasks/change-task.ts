@@ -41,37 +41,16 @@ export async function requiredVersion(
   return expectedVersion(meant, task.version);
 }
 
-/** Changes a task and sends the signals about it. A task of a deleted worker cannot be replayed. */
+/** Changes a task and sends the signals about it. */
 export async function changeTask(
   parts: Pick<RestParts, 'store' | 'directory' | 'signals'>,
   tenant: string,
   id: string,
   change: TaskChange,
 ): Promise<ChangeAnswer> {
-  if (change.action === 'replay') {
-    const task = await parts.store.get(tenant, id);
-    const worker = task && (await parts.directory.get(tenant, 'worker', task.workerId));
-    if (worker === null) return { kind: 'refused', reason: task === null ? 'missing' : 'status', task };
-  }
   const answer = await parts.store.change(tenant, id, change);
-  if (change.action === 'replay' && answer.kind === 'done') {
-    // The worker may be cached, or just have been deleted. Nobody would ever carry out the task.
-    const worker = await parts.store.getDocument(tenant, 'worker', answer.task.workerId);
-    if (worker === null) return takeBack(parts, tenant, answer.task, change);
-  }
   if (answer.kind === 'done') signalChange(parts, tenant, change, answer.task);
   return answer;
-}
-
-/** Cancels a task that was started again although its worker was deleted. */
-async function takeBack(
-  { store }: Pick<RestParts, 'store'>,
-  tenant: string,
-  { id, version }: Task,
-  { actor }: TaskChange,
-): Promise<ChangeAnswer> {
-  await store.change(tenant, id, { action: 'cancel', patch: {}, expectVersion: version, actor });
-  return { kind: 'refused', reason: 'status', task: await store.get(tenant, id) };
 }
 
 /**

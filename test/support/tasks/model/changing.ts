@@ -2,7 +2,7 @@ import { isFinal, type Task } from '../../../../src/tasks/model/task.ts';
 import { resolveTime } from '../../../../src/tasks/model/time.ts';
 import type { ChangeAnswer, TaskChange, TaskPatch } from '../../../../src/tasks/store/requests.ts';
 import { type ContentPatch, changedNames, patched } from './content.ts';
-import { keyName, type TaskRecord, type TenantState } from './state.ts';
+import { documentName, keyName, type TaskRecord, type TenantState } from './state.ts';
 import { changeTask } from './writing.ts';
 
 /** What can be changed while an attempt runs. */
@@ -82,7 +82,8 @@ const ACTIONS: Readonly<Record<TaskChange['action'], Action>> = {
 
   replay(state, now, record, { patch, actor }) {
     const { task } = record;
-    if (!isFinal(task.status)) return wrongStatus(task);
+    const hasWorker = state.documents.has(documentName('worker', task.workerId));
+    if (!isFinal(task.status) || !hasWorker) return wrongStatus(task);
     if (!takeKeyAgain(state, now, task)) return { kind: 'refused', reason: 'key_taken', task };
     const changed = changedNames(record, patch);
     const { changes: content, body } = patched(record, patch);

@@ -77,7 +77,7 @@ function actions.cancel()
   return ended(${E.canceled}, CANCELED)
 end
 function actions.replay()
-  if not isFinal then return refuse('status') end
+  if not isFinal or call('HEXISTS', P .. 'D:worker', f[F_worker]) == 0 then return refuse('status') end
   if f[F_key] then
     local holder, freeAt = holderOf(f)
     if holder and holder ~= x.id and (not freeAt or freeAt > now) then return refuse('key_taken') end

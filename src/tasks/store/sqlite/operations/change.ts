@@ -7,6 +7,7 @@ import { takeKeyAgain } from '../rows/keys.ts';
 import { removeTask, saveTask } from '../rows/save.ts';
 import { findTask, type StoredTask, shown, type TaskRow } from '../rows/task-row.ts';
 import type { Work } from '../rows/work.ts';
+import { presentOf } from './documents.ts';
 
 /** The result of an action: the history entry for the change of the row, or why nothing was changed. */
 type Verdict = NewEntry | 'unchanged' | 'status' | 'key_taken';
@@ -63,6 +64,7 @@ const ACTIONS: Readonly<Record<TaskChange['action'], Action>> = {
 
   replay(work, { row }, { patch, by }) {
     if (!isFinalCode(row.status)) return 'status';
+    if (presentOf(work, row.tenant, 'worker', work.numbers.workerId(row.worker)) === null) return 'status';
     if (!takeKeyAgain(work, row)) return 'key_taken';
     work.statements.run('UPDATE body SET result = NULL WHERE seq = ? AND result IS NOT NULL', row.seq);
     const found = difference(work, row, patch);

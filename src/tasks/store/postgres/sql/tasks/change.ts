@@ -1,4 +1,5 @@
-import { EVENT, STATUS } from '../../../codes.ts';
+import { DOCUMENT, EVENT, STATUS } from '../../../codes.ts';
+import { LOCK } from '../locks.ts';
 
 const WAITS = `t.status IN (${STATUS.scheduled}, ${STATUS.retry})`;
 
@@ -13,6 +14,8 @@ BEGIN
   SELECT k.* INTO f FROM sluice.task k JOIN sluice.tenant n ON n.no = k.tenant WHERE n.name = p_tenant AND k.id = p_id;
   IF NOT FOUND THEN RETURN NULL; END IF;
   IF p_takes_key THEN
+    -- Its document stays until this transaction ends.
+    PERFORM pg_advisory_xact_lock_shared(${LOCK.worker}, hashtext(f.worker_id));
     PERFORM fn.add_keys(f.tenant, ARRAY[f.worker], ARRAY[f.key]);
   ELSE
     PERFORM fn.lock_key(f.worker, f.key);
@@ -61,7 +64,9 @@ BEGIN
       entry := ROW(${EVENT.canceled}, p_actor, NULL, NULL, NULL);
     END IF;
   WHEN 'replay' THEN
-    IF t.status < ${STATUS.succeeded} THEN verdict := 'status'; RETURN; END IF;
+    IF t.status < ${STATUS.succeeded} OR NOT EXISTS (
+      SELECT FROM sluice.doc WHERE tenant = t.tenant AND kind = ${DOCUMENT.worker} AND id = t.worker_id
+    ) THEN verdict := 'status'; RETURN; END IF;
     IF NOT fn.take_key_again(p_now, t) THEN verdict := 'key_taken'; RETURN; END IF;
     UPDATE sluice.body SET result = NULL WHERE seq = t.seq AND result IS NOT NULL;
     SELECT * INTO x FROM fn.edit(p_now, t, p_patch, false);
