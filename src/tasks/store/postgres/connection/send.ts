@@ -2,6 +2,7 @@ import { asError } from '../../../../base/fault.ts';
 import { answersTo, type Call, statementOf } from './calls.ts';
 import { cancelStatement } from './cancel.ts';
 import { breaksConnection } from './failure.ts';
+import { Late } from './late.ts';
 import type { PostgresTaskStoreOptions } from './options.ts';
 import type { Connection, PrimaryPool } from './primary-pool.ts';
 
@@ -9,13 +10,6 @@ import type { Connection, PrimaryPool } from './primary-pool.ts';
 export class ConnectFailed extends Error {
   constructor(cause: unknown) {
     super(asError(cause).message, { cause });
-  }
-}
-
-/** A statement takes too long; it is being canceled. */
-class Late extends Error {
-  constructor(timeoutMs: number) {
-    super(`no answer within ${timeoutMs} ms: the server is overloaded, frozen or unreachable`);
   }
 }
 
