@@ -48,7 +48,8 @@ const FAULTS: readonly {
     name: 'refuses the user',
     begin: server => change(server, 'ALTER ROLE app NOLOGIN'),
     trouble: 'postgres_access',
-    message: /not permitted to log in \(check the user and the password in TASKS_POSTGRES_URL\)/,
+    message:
+      /not permitted to log in \(check the user and the password in TASKS_POSTGRES_URL or TASKS_POSTGRES_PASSWORD_FILE\)/,
     end: server => server.query('ALTER ROLE app LOGIN'),
   },
   {
