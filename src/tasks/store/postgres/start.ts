@@ -1,9 +1,11 @@
 import { backoffMs } from '../../../base/backoff.ts';
+import { HOUR_MS } from '../../../base/clock.ts';
 import { hasNotHappened, knownFailure, messageOf, sqlState } from './connection/failure.ts';
+import { bounded } from './connection/late.ts';
 import type { PostgresTaskStoreOptions } from './connection/options.ts';
 import type { PostgresClient } from './connection/postgres-client.ts';
 import type { Connection } from './connection/primary-pool.ts';
-import { migrate } from './layout/migrate.ts';
+import { isMigrated, migrate, type Statements } from './layout/migrate.ts';
 import { Unfit } from './layout/unfit.ts';
 
 /** The oldest version that has all that the functions use. */
@@ -11,6 +13,9 @@ const OLDEST_MAJOR = 14;
 
 /** The SQLSTATE of a lock that could not be had in time. */
 const LOCKED = '55P03';
+
+/** Longer than a statement of a migration takes, or waits for another process that migrates. */
+const MIGRATION_MS = HOUR_MS;
 
 const DELAYS = { initialMs: 50, maxMs: 1_000 };
 
@@ -50,6 +55,7 @@ interface Problem {
 }
 
 async function tried(client: PostgresClient, options: PostgresTaskStoreOptions): Promise<Problem | null> {
+  const { clock, timeoutMs } = options;
   let connection: Connection;
   try {
     connection = await client.pool.connect();
@@ -61,8 +67,9 @@ async function tried(client: PostgresClient, options: PostgresTaskStoreOptions):
   const lost = (): void => {};
   connection.on('error', lost);
   try {
-    await check(connection, client.address, options);
-    await migrate(connection);
+    const quick = bounded(connection, clock, timeoutMs);
+    await check(quick, client.address, options);
+    if (!(await isMigrated(quick))) await migrate(bounded(connection, clock, MIGRATION_MS));
     connection.release();
     return null;
   } catch (failure) {
@@ -75,7 +82,7 @@ async function tried(client: PostgresClient, options: PostgresTaskStoreOptions):
 }
 
 async function check(
-  connection: Connection,
+  connection: Statements,
   address: string,
   { logger }: PostgresTaskStoreOptions,
 ): Promise<void> {

@@ -20,8 +20,9 @@ interface Session {
 }
 
 /**
- * Asks the server to cancel the statement of a connection, over another connection, which ends without an answer. It is not
- * known whether it helps: the statement may be over, or the server unreachable.
+ * Asks the server to cancel the statement of a connection, over another connection, which the server closes without an answer.
+ * It is not known whether it helps: the statement may be over, or the server unreachable. A pooler passes the request on, so
+ * this side does not close first.
  */
 export function cancelStatement(connection: Connection, tls: ConnectionOptions | null): void {
   const { host, port, processID, secretKey } = connection as unknown as Session;
@@ -29,7 +30,7 @@ export function cancelStatement(connection: Connection, tls: ConnectionOptions |
   bounded(socket);
   const ask = numbers(CANCEL, processID, secretKey);
   if (tls === null || host.startsWith('/')) {
-    socket.end(ask);
+    socket.write(ask);
     return;
   }
   socket.write(numbers(ASK_FOR_TLS));
@@ -37,13 +38,14 @@ export function cancelStatement(connection: Connection, tls: ConnectionOptions |
     if (reply !== AGREES) return void socket.destroy();
     const sealed = connectTls({ ...tls, socket, ...(isIP(host) === 0 && { servername: host }) });
     bounded(sealed);
-    sealed.once('secureConnect', () => sealed.end(ask));
+    sealed.once('secureConnect', () => sealed.write(ask));
   });
 }
 
 function bounded(socket: Socket): void {
   socket.setTimeout(PATIENCE_MS, () => socket.destroy());
   socket.on('error', () => {});
+  socket.resume();
   socket.unref();
 }
 

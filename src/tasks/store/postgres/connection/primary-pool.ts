@@ -1,4 +1,6 @@
 import pg from 'pg';
+import type { Statements } from '../layout/migrate.ts';
+import { bounded } from './late.ts';
 import type { PostgresHost, PostgresTaskStoreOptions } from './options.ts';
 
 /** Connections that are not used for this long are closed. */
@@ -60,7 +62,7 @@ export class PrimaryPool {
 }
 
 function openPool(
-  { database, user, password, tls, connections, timeoutMs }: PostgresTaskStoreOptions,
+  { database, user, password, tls, connections, timeoutMs, clock }: PostgresTaskStoreOptions,
   { host, port }: PostgresHost,
   lost: (failure: Error) => void,
 ): pg.Pool {
@@ -79,13 +81,14 @@ function openPool(
     allowExitOnIdle: true,
     application_name: 'sluice',
     types,
-    onConnect: requireWritable,
+    // The pool bounds the connection and the login only, and destroys the connection if this fails.
+    onConnect: connection => requireWritable(bounded(connection, clock, timeoutMs)),
   } as pg.PoolConfig);
   pool.on('error', lost);
   return pool;
 }
 
-async function requireWritable(connection: pg.ClientBase): Promise<void> {
+async function requireWritable(connection: Statements): Promise<void> {
   const { rows } = await connection.query("SELECT current_setting('transaction_read_only') AS read_only");
   if (rows[0].read_only === 'on') throw new ReadOnly('cannot write in a read-only transaction');
 }

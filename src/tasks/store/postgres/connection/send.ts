@@ -1,7 +1,9 @@
+import { within } from '../../../../base/clock.ts';
 import { asError } from '../../../../base/fault.ts';
 import { answersTo, type Call, statementOf } from './calls.ts';
 import { cancelStatement } from './cancel.ts';
 import { breaksConnection } from './failure.ts';
+import { Late } from './late.ts';
 import type { PostgresTaskStoreOptions } from './options.ts';
 import type { Connection, PrimaryPool } from './primary-pool.ts';
 
@@ -12,12 +14,11 @@ export class ConnectFailed extends Error {
   }
 }
 
-/** A statement takes too long; it is being canceled. */
-class Late extends Error {
-  constructor(timeoutMs: number) {
-    super(`no answer within ${timeoutMs} ms: the server is overloaded, frozen or unreachable`);
-  }
-}
+/**
+ * How long a statement may take to end after it was canceled. Until then, its connection is kept: a pooler forgets whom to
+ * cancel when the connection closes, and the statement would wait on the server and take effect later.
+ */
+const CANCEL_MS = 1_000;
 
 /**
  * Sends calls as one statement and returns their answers.
@@ -37,20 +38,19 @@ export async function sendCalls(
     throw new ConnectFailed(failure);
   }
   const late = Promise.withResolvers<never>();
-  const timer = clock.after(timeoutMs, () => {
-    cancelStatement(connection, tls);
-    late.reject(new Late(timeoutMs));
-  });
+  const timer = clock.after(timeoutMs, () => late.reject(new Late(timeoutMs)));
   const lost = (failure: Error): void => late.reject(failure);
   connection.on('error', lost);
+  const answer = connection.query({ ...statement, values: [...statement.values], rowMode: 'array' });
   try {
-    const { rows } = await Promise.race([
-      connection.query({ ...statement, values: [...statement.values], rowMode: 'array' }),
-      late.promise,
-    ]);
+    const { rows } = await Promise.race([answer, late.promise]);
     connection.release();
     return answersTo(calls, rows[0].at(-1));
   } catch (failure) {
+    if (failure instanceof Late) {
+      cancelStatement(connection, tls);
+      await within(clock, CANCEL_MS, Promise.allSettled([answer]));
+    }
     connection.release(breaksConnection(failure));
     throw failure;
   } finally {

@@ -27,7 +27,8 @@ const HAS_LAYOUT = `SELECT EXISTS (
   SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'sluice' AND c.relname = 'layout'
 ) AS exists`;
 
-type Connection = Pick<pg.ClientBase, 'query'>;
+/** The part of a connection that runs statements. */
+export type Statements = Pick<pg.ClientBase, 'query'>;
 
 /**
  * Creates or migrates the tables, and creates the functions of this version. Versions that run at the same time each have
@@ -37,7 +38,7 @@ type Connection = Pick<pg.ClientBase, 'query'>;
  * @throws (rejects with) {@link Unfit} if the tables belong to a newer version, or Error if the user may not create them
  */
 export async function migrate(
-  connection: Connection,
+  connection: Statements,
   migrations: readonly string[] = MIGRATIONS,
 ): Promise<void> {
   while (!(await isMigrated(connection, migrations.length))) {
@@ -56,7 +57,7 @@ export async function migrate(
 }
 
 /** Does what is next, if another process has not done it meanwhile. */
-async function step(connection: Connection, migrations: readonly string[]): Promise<void> {
+async function step(connection: Statements, migrations: readonly string[]): Promise<void> {
   const layout = await layoutOf(connection, migrations.length);
   if (layout === migrations.length) {
     if (!(await hasFunctions(connection))) await createFunctions(connection);
@@ -72,7 +73,7 @@ async function step(connection: Connection, migrations: readonly string[]): Prom
   await connection.query('UPDATE sluice.layout SET number = $1', [layout + 1]);
 }
 
-async function createFunctions(connection: Connection): Promise<void> {
+async function createFunctions(connection: Statements): Promise<void> {
   const { rows } = await connection.query(
     `DELETE FROM sluice.version WHERE used_at < now() - interval '${UNUSED}' AND functions ~ '^sluice_[0-9a-f]{12}$'
      RETURNING functions`,
@@ -86,12 +87,13 @@ async function createFunctions(connection: Connection): Promise<void> {
   );
 }
 
-async function isMigrated(connection: Connection, newest: number): Promise<boolean> {
+/** Whether the tables and the functions of this version exist. */
+export async function isMigrated(connection: Statements, newest = MIGRATIONS.length): Promise<boolean> {
   return (await layoutOf(connection, newest)) === newest && (await hasFunctions(connection));
 }
 
 /** The number of the layout, 0 for a database without one. */
-async function layoutOf(connection: Connection, newest: number): Promise<number> {
+async function layoutOf(connection: Statements, newest: number): Promise<number> {
   const { rows: found } = await connection.query(HAS_LAYOUT);
   if (!found[0].exists) return 0;
   const { rows } = await connection.query('SELECT number FROM sluice.layout');
@@ -102,7 +104,7 @@ async function layoutOf(connection: Connection, newest: number): Promise<number>
   );
 }
 
-async function hasFunctions(connection: Connection): Promise<boolean> {
+async function hasFunctions(connection: Statements): Promise<boolean> {
   const text = 'SELECT EXISTS (SELECT FROM sluice.version WHERE functions = $1) AS exists';
   return (await connection.query(text, [FUNCTION_SCHEMA])).rows[0].exists;
 }

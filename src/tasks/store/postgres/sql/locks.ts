@@ -6,6 +6,8 @@
  * - `siblings`: of new documents of a kind that are limited in number
  * - `idempotency`: of requests with the same key
  * - `copies`: of copies that are written for a tenant
+ * - `tenant`: shared by writes that refer to the row of a tenant by its number, exclusive for its removal. A lock of the row
+ *   itself would write to it, with each creation that has a key
  */
 export const LOCK = {
   worker: 0x534c_0001,
@@ -13,4 +15,5 @@ export const LOCK = {
   siblings: 0x534c_0003,
   idempotency: 0x534c_0004,
   copies: 0x534c_0005,
+  tenant: 0x534c_0006,
 } as const;

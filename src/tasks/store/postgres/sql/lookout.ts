@@ -37,11 +37,13 @@ BEGIN
   RETURN (SELECT floor(extract(epoch FROM max(used_at)) * 1000) FROM sluice.version);
 END $$;
 
--- [tenant, end of the oldest succeeded task, end of the oldest other one, when something else is over]…
-CREATE FUNCTION fn.oldest() RETURNS json LANGUAGE plpgsql AS $$
+-- [tenant, end of the oldest succeeded task, end of the oldest other one, when something else is over]… of p_limit tenants, by
+-- their names from p_from on.
+CREATE FUNCTION fn.oldest(p_from text, p_limit int) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
   RETURN array_to_json(ARRAY(
-    SELECT json_build_array(t.name, s.at, o.at, least(k.at, i.at, u.at)) FROM sluice.tenant t
+    SELECT json_build_array(t.name, s.at, o.at, least(k.at, i.at, u.at))
+    FROM (SELECT no, name FROM sluice.tenant WHERE name >= p_from ORDER BY name LIMIT p_limit) AS t
     LEFT JOIN LATERAL (
       SELECT finished_at AS at FROM sluice.task
       WHERE tenant = t.no AND status = ${STATUS.succeeded} ORDER BY finished_at LIMIT 1
@@ -65,7 +67,6 @@ BEGIN
         SELECT at FROM sluice.usage WHERE tenant = t.no AND span = y.span ORDER BY at LIMIT 1
       ) AS x
     ) AS u ON true
-    WHERE s.at IS NOT NULL OR o.at IS NOT NULL OR k.at IS NOT NULL OR i.at IS NOT NULL OR u.at IS NOT NULL
   ));
 END $$;
 `;

@@ -1,5 +1,6 @@
 import { MAX_USAGE_WORKERS, USAGE_SPANS } from '../../../model/usage.ts';
 import { DOCUMENT } from '../../codes.ts';
+import { LOCK } from './locks.ts';
 
 const SPANS = Object.values(USAGE_SPANS);
 const SPAN_ROWS = SPANS.map(({ ms, keepMs }) => `(${ms}, ${keepMs})`).join(', ');
@@ -15,6 +16,7 @@ DECLARE
   v_tenant int;
   x record;
 BEGIN
+  PERFORM pg_advisory_xact_lock_shared(${LOCK.tenant}, hashtext(p_tenant));
   SELECT d.tenant INTO v_tenant FROM sluice.doc d JOIN sluice.tenant t ON t.no = d.tenant
   WHERE t.name = p_tenant AND d.kind = ${DOCUMENT.account} AND position('"deletion":' IN d.body) = 0;
   IF NOT FOUND THEN RETURN; END IF;

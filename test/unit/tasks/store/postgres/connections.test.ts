@@ -4,6 +4,7 @@ import { systemClock } from '../../../../../src/base/clock.ts';
 import { Fault } from '../../../../../src/base/fault.ts';
 import type { PostgresTaskStoreOptions } from '../../../../../src/tasks/store/postgres/connection/options.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { noPgBouncer, pgBouncerFor } from '../../../../support/pgbouncer.ts';
 import { noPostgres, type PostgresServer, postgresFor } from '../../../../support/postgres-server.ts';
 import { postgresTaskStore } from '../../../../support/tasks/postgres-backend.ts';
 import { withWorker } from '../../../../support/tasks/store-with-worker.ts';
@@ -13,8 +14,12 @@ import { until, untilDone } from '../../../../support/until.ts';
 
 const ACME = 'acme';
 
-function test(title: string, show: (server: PostgresServer, t: Test) => Promise<void>): void {
-  t.test(title, { skip: noPostgres }, async t => {
+function test(
+  title: string,
+  show: (server: PostgresServer, t: Test) => Promise<void>,
+  skip = noPostgres,
+): void {
+  t.test(title, { skip }, async t => {
     // The delays of the store do not keep a process running.
     const running = setInterval(() => {}, 1_000);
     t.teardown(() => clearInterval(running));
@@ -134,19 +139,33 @@ test('a write whose session ends is not repeated, because it may have happened',
   t.equal((await store.counts(ACME, null)).scheduled, 0);
 });
 
-test('a statement that takes too long is canceled on the server', async (server, t) => {
-  const { store, add } = await open(t, server, { timeoutMs: 300 });
+/** Statements that are late wait for a lock; more of them than the connections that the pooler has. */
+async function showCanceled(server: PostgresServer, port: number, t: Test): Promise<void> {
+  const hosts = [{ host: '127.0.0.1', port }];
+  const { store, add } = await open(t, server, { hosts, timeoutMs: 300, connections: 3 });
   const release = await lockTasks(server);
-  t.match(await fault(add()), {
-    code: 'store_failed',
-    trouble: 'no_answer',
-    message: /no answer within 300 ms/,
-  });
-  await until(async () => (await numberOf(server, ['active'])) === 0);
+  for (let i = 0; i < 5; i++) {
+    t.match(await fault(add()), {
+      code: 'store_failed',
+      trouble: 'no_answer',
+      message: /no answer within 300 ms/,
+    });
+  }
+  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+  await until(async () => (await server.query(waiting)).length === 0);
   await release();
   await untilDone(() => store.ping());
   t.equal((await store.counts(ACME, null)).scheduled, 0);
-});
+}
+
+test('a statement that takes too long is canceled on the server', (server, t) =>
+  showCanceled(server, server.port, t));
+
+test(
+  'behind a pooler as well',
+  async (server, t) => showCanceled(server, (await pgBouncerFor(t, server)).port, t),
+  noPgBouncer,
+);
 
 test('a frozen server fails calls in time; nothing is sent twice', async (server, t) => {
   const { store, add } = await open(t, server, { timeoutMs: 300 });

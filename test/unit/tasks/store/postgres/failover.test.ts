@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
+import type { StoreFault } from '../../../../../src/tasks/store/trouble.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { noPostgres, type PostgresServer, postgresFor } from '../../../../support/postgres-server.ts';
+import { idempotency, settlement, taskChange } from '../../../../support/tasks/factories.ts';
 import { postgresTaskStore } from '../../../../support/tasks/postgres-backend.ts';
 import { withWorker } from '../../../../support/tasks/store-with-worker.ts';
 import { until, untilFailed } from '../../../../support/until.ts';
@@ -66,6 +68,59 @@ t.test('after a failover the standby is used, which has all that was answered', 
     `${answered.length} tasks are there`,
   );
   t.ok(logger.messages('info').includes('Connection to PostgreSQL for tasks lost; reconnecting'));
+});
+
+/** What the operation failed with; null if it was answered. */
+async function troubleOf(operation: Promise<unknown>): Promise<string | null> {
+  try {
+    await operation;
+    return null;
+  } catch (failure) {
+    return (failure as StoreFault).trouble;
+  }
+}
+
+t.test('what the standby has not confirmed is not answered, however often it is asked', options, async t => {
+  const { primary, standby } = await openPair(t);
+  const { store, make, worker, add } = await withWorker(
+    t,
+    postgresTaskStore(primary, { timeoutMs: 500 }),
+    systemClock,
+  );
+  await add();
+  const canceled = await add();
+  const keyed = make.newTask(worker, { key: 'order-1' }, { onConflict: 'return' });
+  const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
+  const [{ leaseId }] = tasks;
+  const key = (name: string) => ({ idempotency: idempotency(name) });
+  const requests: Readonly<Record<string, () => Promise<unknown>>> = {
+    'a creation with an idempotency key': () =>
+      store.create(ACME, make.createRequest([make.newTask(worker)], key('tasks'))),
+    'changes of documents with one': () => store.apply(ACME, [make.user()], idempotency('documents')),
+    'an answer that was stored': async () => {
+      const known = await store.recall(ACME, idempotency('answer'));
+      if (known.kind === 'new') await store.remember(ACME, idempotency('answer'));
+      return known;
+    },
+    'a creation with the key of a task': () => store.create(ACME, make.createRequest([keyed])),
+    'the end of an attempt': () => store.settle(ACME, [settlement(leaseId, 'succeeded')]),
+    'a cancellation': () => store.change(ACME, canceled, taskChange('cancel')),
+  };
+  await standby.kill();
+  for (const [name, request] of Object.entries(requests)) {
+    t.equal(await troubleOf(request()), 'no_answer', name);
+    t.equal(await troubleOf(request()), 'no_answer', `${name}, repeated`);
+  }
+  await standby.start();
+  const answers = await Promise.all(Object.values(requests).map(request => request()));
+  t.match(answers, [
+    { kind: 'replayed' },
+    { kind: 'replayed' },
+    { kind: 'replayed' },
+    { kind: 'done', results: [{ kind: 'existing' }] },
+    [{ kind: 'already' }],
+    { kind: 'unchanged' },
+  ]);
 });
 
 t.test('a standby that is listed first is not used', options, async t => {

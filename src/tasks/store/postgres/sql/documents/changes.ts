@@ -130,7 +130,8 @@ BEGIN
 EXCEPTION WHEN SQLSTATE 'SLUIC' THEN NULL;
 END $$;
 
--- Removes the row of a tenant whose account was deleted, if no other data refers to it.
+-- Removes the row of a tenant whose account was deleted, if no other data refers to it. The caller has the exclusive lock of
+-- the tenant, so that nothing is written for it meanwhile.
 CREATE FUNCTION fn.drop_tenant(p_tenant int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM sluice.tenant WHERE no = p_tenant
@@ -157,6 +158,7 @@ DECLARE
   v_known json;
   x record;
 BEGIN
+  IF p_drops THEN PERFORM pg_advisory_xact_lock(${LOCK.tenant}, hashtext(p_tenant)); END IF;
   IF q.key IS NOT NULL THEN
     v_known := fn.recalled(p_now, p_tenant, q.scope, q.key, q.fingerprint, true);
     IF v_known IS NOT NULL THEN RETURN v_known; END IF;

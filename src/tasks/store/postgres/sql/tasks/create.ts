@@ -333,7 +333,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   q fn.create_request := json_populate_record(NULL::fn.create_request, p_request);
   v_items fn.new_task[] := ARRAY(SELECT i FROM json_populate_recordset(NULL::fn.new_task, p_tasks) AS i);
-  v_tenant int := (SELECT no FROM sluice.tenant WHERE name = p_tenant);
+  v_tenant int;
   v_known json;
   x record;
 BEGIN
@@ -341,8 +341,12 @@ BEGIN
     v_known := fn.recalled(p_now, p_tenant, q.scope, q.key, q.fingerprint, true);
     IF v_known IS NOT NULL THEN RETURN v_known; END IF;
   END IF;
+  IF q.documents IS NULL THEN
+    SELECT no INTO v_tenant FROM sluice.tenant WHERE name = p_tenant;
+  ELSE
+    v_tenant := fn.add_tenant(p_tenant);
+  END IF;
   IF q.documents IS NOT NULL OR (q."atomic" AND cardinality(v_items) > 1) THEN
-    IF v_tenant IS NULL AND q.documents IS NOT NULL THEN v_tenant := fn.add_tenant(p_tenant); END IF;
     SELECT * INTO x FROM fn.make_all_or_nothing(p_now, v_tenant, q, v_items);
     IF x.refused_reason IS NOT NULL THEN
       RETURN json_build_array('documents', x.refused_index, x.refused_reason);
