@@ -77,22 +77,27 @@ export class Signals {
 export function tellEnd(signals: Signals, tenant: string, task: Task, nowMs: number): void {
   signals.tell('roomFor', tenant, task.workerId);
   if (task.dueAt !== null) signals.tell('taskDue', tenant, task.workerId, task.dueAt);
-  else if (isFinal(task.status)) tellLetGo(signals, tenant, task, nowMs);
+  else if (isFinal(task.status) && mayHold(task)) signals.tell('taskDue', tenant, task.workerId, nowMs);
 }
 
 /**
- * Sends the signals that follow if a task ends without an attempt or is removed: a task held by it may have become due.
+ * Sends the signals that follow if a task stops waiting without an attempt, or waits longer: a task that it held, or that
+ * was behind it in a fifo group, may have become due.
  *
  * @param nowMs by the store's clock
  */
 export function tellLetGo(
   signals: Signals,
   tenant: string,
-  { workerId, key, scheduleId }: Pick<Task, 'workerId' | 'key' | 'scheduleId'>,
+  task: Pick<Task, 'workerId' | 'key' | 'scheduleId' | 'group'>,
   nowMs: number,
 ): void {
-  // Only a task with a key, or of a schedule, can hold others.
-  if (key !== null || scheduleId !== null) signals.tell('taskDue', tenant, workerId, nowMs);
+  if (mayHold(task) || task.group !== null) signals.tell('taskDue', tenant, task.workerId, nowMs);
+}
+
+/** Only a task with a key, or of a schedule, can hold others. */
+function mayHold({ key, scheduleId }: Pick<Task, 'key' | 'scheduleId'>): boolean {
+  return key !== null || scheduleId !== null;
 }
 
 /** Messages between two threads over their port. */

@@ -48,8 +48,9 @@ export interface NewTask {
   readonly onConflict: 'return' | 'reject' | 'replace' | 'replace_keep_time';
   /**
    * Whether the task sets a wake-up hint for its worker, see {@link TaskStore.wakeups}. True for push workers. The hint is
-   * set whenever the task gets a time to start: when it is created, changed or released by its holder. After a claim, the
-   * mode of its lease decides instead.
+   * set whenever the task gets a time to start: when it is created, changed or released by its holder. It is also set to now
+   * when the task makes room in its group for another one: when its attempt ends, it stops waiting, or its `runAt` becomes
+   * later. After a claim, the mode of its lease decides instead.
    */
   readonly wake: boolean;
 }

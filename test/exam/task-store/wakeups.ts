@@ -3,6 +3,7 @@ import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
 const WAKE = { wake: true } as const;
+const FIFO = { groups: { concurrency: 1, fifo: true } } as const;
 
 /** The hint of the mailer: how long from now, and null for none. */
 async function hint(scene: Scene): Promise<number | null> {
@@ -79,6 +80,50 @@ export const wakeups: Topic = test => {
       if (end === 'removed') await scene.store.remove(ACME, holder.id, null);
       t.equal(await hint(scene), 0, end);
     }
+  });
+
+  /** How the first task of a fifo group, which waits for its next attempt, makes way for the one behind it. */
+  const waysOut: Readonly<Record<string, (scene: Scene, id: string) => Promise<unknown>>> = {
+    'is paused': (scene, id) => scene.changed(id, 'pause'),
+    'is canceled': (scene, id) => scene.changed(id, 'cancel'),
+    'is removed': (scene, id) => scene.store.remove(ACME, id, null),
+    'is put off': (scene, id) => scene.changed(id, 'update', { runAt: scene.now + 120_000 }),
+    'moves behind it and is due earlier than before': (scene, id) =>
+      scene.changed(id, 'update', { runAt: scene.now + 30_000 }),
+    expires: (scene, id) => {
+      scene.clock.advance(10_000);
+      return scene.changed(id, 'expire');
+    },
+  };
+  for (const [name, act] of Object.entries(waysOut)) {
+    test(`the next task of a fifo group is told of when the first one ${name}`, async (scene, t) => {
+      const { id } = await scene.add({ group: 'a', expiresAt: scene.now + 10_000 }, WAKE);
+      const next = await scene.add({ group: 'a' }, WAKE);
+      await scene.end((await scene.startOne(FIFO)).leaseId, 'attempt_failed', { delayMs: 60_000 });
+      t.strictSame((await scene.claim(5, FIFO)).tasks, []);
+      t.equal(await hint(scene), 60_000);
+      await act(scene, id);
+      t.equal(await hint(scene), 0);
+      t.equal((await scene.startOne(FIFO)).task.id, next.id);
+    });
+  }
+
+  test('a change that leaves the first task of a fifo group in its place is not told of', async (scene, t) => {
+    const { id } = await scene.add({ group: 'a' }, WAKE);
+    await scene.add({ group: 'a' }, WAKE);
+    await scene.end((await scene.startOne(FIFO)).leaseId, 'attempt_failed', { delayMs: 60_000 });
+    await scene.claim(5, FIFO);
+    await scene.changed(id, 'update', { tags: ['eu'] });
+    t.equal(await hint(scene), 60_000);
+  });
+
+  test('nor is the next task of one that asks for its tasks itself', async (scene, t) => {
+    const pull = { ...FIFO, lease: { mode: 'pull', ms: 60_000 } } as const;
+    const { id } = await scene.add({ group: 'a' });
+    await scene.add({ group: 'a' });
+    await scene.end((await scene.startOne(pull)).leaseId, 'attempt_failed', { delayMs: 60_000 });
+    await scene.changed(id, 'cancel');
+    t.equal(await hint(scene), null);
   });
 
   test('a claim that pushes leaves the time at which to ask again', async (scene, t) => {

@@ -29,6 +29,8 @@ export class FaultyStore extends MemoryStore {
   fault: (tenant: string) => WriteFault = () => 'none';
   /** `dueDocuments` fails as well. */
   away = false;
+  /** The store answers, and takes no writes. */
+  isFull = false;
   /** How often it was asked for documents that are due. */
   looks = 0;
   creates = 0;
@@ -39,13 +41,14 @@ export class FaultyStore extends MemoryStore {
       this.looks++;
       if (this.away) throw new Fault('store_failed', 'the store is away');
     }
+    if (name === 'ping' && this.isFull) throw new Fault('store_failed', 'the store is full');
     if (name === 'create') this.creates++;
     return name === 'create' || name === 'apply' ? this.#written(operation) : super.run(operation);
   }
 
   /** It takes some turns, in which others write as well. */
   async #written(operation: Operation<'create' | 'apply'>): Promise<unknown> {
-    const fault = this.fault(operation.args[0]);
+    const fault = this.isFull ? 'before' : this.fault(operation.args[0]);
     if (fault === 'before') throw new Fault('store_failed', 'the store is away');
     const answer = await super.run(operation);
     if (fault === 'after') throw new Fault('store_failed', 'the answer is lost');
@@ -65,6 +68,8 @@ export class Firing {
   readonly logger = new KeepingLogger();
   readonly counts = new Map<ScheduleResult, number>();
   readonly workersDue: string[] = [];
+  /** What becomes of a worker that is to be resumed. */
+  resume: (workerId: string) => Promise<void> = async () => {};
   readonly firers: ScheduleFirer[] = [];
   worker!: PutDocument<'worker'>;
 
@@ -117,6 +122,7 @@ export class Firing {
       { count: (result, by) => this.counts.set(result, (this.counts.get(result) ?? 0) + by) },
       async (_tenant, workerId) => {
         this.workersDue.push(workerId);
+        await this.resume(workerId);
       },
     );
     this.firers.push(firer);

@@ -1,6 +1,6 @@
 // Generated from the OpenAPI document of the task service. Do not edit: run `npm run client-types`.
-// Document: sha256 828e318cc6d9797aca5a5562ab836822a3fac7e57319314cc7322892fc10f9d6
-// Types:    sha256 69526dadc2df028e62ee32168e24ab3e3054f3b7c3aeeee969383f582e52d354
+// Document: sha256 c9cb9fd50867c4b1e250f8db9bddaf2bfcbf839b19b36ae2aacb4f14e568aa91
+// Types:    sha256 792fbe0a820ab2737a532efc9bfee1529ac7d4cba7bede43a2896d552ade1ac8
 
 export interface paths {
     "/accounts": {
@@ -1218,7 +1218,7 @@ export interface components {
             wait?: string | number;
             /** @description How long a lease lasts without a heartbeat: 5s to 12h. Default: the lease of the worker. */
             lease?: string | number | null;
-            /** @description Name of the calling instance, recorded in the history as the actor that started the attempt. */
+            /** @description Name of the calling instance, recorded in the history as the actor that started the attempt. No control characters. */
             instance?: string;
         };
         Leases: {
@@ -1415,7 +1415,7 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             } | null;
-            /** @description Tasks of a worker with the same group share the worker's group_concurrency and group_order. */
+            /** @description Tasks of a worker with the same group share the worker's group_concurrency and group_order. No control characters. */
             group?: string | null;
             /** @description Any JSON, at most 256 KiB. */
             payload?: unknown;
@@ -1839,7 +1839,7 @@ export interface components {
             headers?: {
                 [key: string]: string;
             } | null;
-            /** @description Tasks of a worker with the same group share the worker's group_concurrency and group_order. */
+            /** @description Tasks of a worker with the same group share the worker's group_concurrency and group_order. No control characters. */
             group?: string | null;
             /** @description A task expires if it has not started this long after its run_at. */
             expires_in?: string | number | null;

@@ -3,6 +3,7 @@ import { ROLES, type User } from '../../model/documents.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import { NAMED } from '../checks/example-names.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import { PLAIN_TEXT } from '../checks/plain-text.ts';
 import {
   type Draft,
   type FieldTable,
@@ -35,8 +36,7 @@ const EXTERNAL_ID = {
   type: 'string',
   min: 1,
   max: 255,
-  pattern: /^[^\p{Cc}\p{Cs}]+$/u,
-  accepts: 'not contain control characters',
+  ...PLAIN_TEXT,
   description: 'The subject (`sub`) of the user at the identity provider; unique in the account.',
 } as const;
 

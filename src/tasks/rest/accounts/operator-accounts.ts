@@ -7,6 +7,7 @@ import { putAgain } from '../../store/put-document.ts';
 import type { Idempotency } from '../../store/requests.ts';
 import { makeToken } from '../access/api-token.ts';
 import { type Audited, auditEntry } from '../access/audit.ts';
+import { isDomainText } from '../access/tenant-host.ts';
 import { changedLimits, useOf } from '../access/tenant-limits.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
 import { NAMED } from '../checks/example-names.ts';
@@ -273,7 +274,8 @@ export class OperatorAccounts {
   /** @throws Problem tenant_not_found */
   async #account({ params }: OperatorCall): Promise<StoredDocument<'account'>> {
     const domain = params['domain'].toLowerCase();
-    const account = await this.#parts.store.getDocument(domain, 'account', ACCOUNT_ID);
+    const isPossible = isDomainText(domain);
+    const account = isPossible ? await this.#parts.store.getDocument(domain, 'account', ACCOUNT_ID) : null;
     if (account === null) throw new Problem('tenant_not_found', 'There is no account with this domain.');
     return account;
   }

@@ -6,6 +6,7 @@ import { type GivenContent, PRIORITIES } from '../../model/task-content.ts';
 import { formatDuration } from '../../model/time.ts';
 import { NAMED } from '../checks/example-names.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
+import { PLAIN_TEXT } from '../checks/plain-text.ts';
 import {
   type Draft,
   DURATION,
@@ -157,8 +158,10 @@ export const GROUP: Schema = {
   type: 'string',
   min: 1,
   max: 128,
+  ...PLAIN_TEXT,
   nullable: true,
-  description: "Tasks of a worker with the same group share the worker's group_concurrency and group_order.",
+  description:
+    "Tasks of a worker with the same group share the worker's group_concurrency and group_order. No control characters.",
 };
 
 /** The flag that sets it. */

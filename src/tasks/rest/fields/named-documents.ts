@@ -16,13 +16,18 @@ const NAMES = {
 /** The kinds of documents that have names. */
 export type NamedKind = keyof typeof NAMES;
 
+/** Whether a document of this kind can have this name. */
+export function isNameOf(kind: NamedKind, text: string): boolean {
+  return NAMES[kind].test(text);
+}
+
 /** Looks up a worker by id or name. The result may be one second old; null if there is no such worker. */
 export async function findWorker(
   directory: Directory,
   tenant: string,
   idOrName: string,
 ): Promise<StoredDocument<'worker'> | null> {
-  const isPossible = isId('worker', idOrName) || NAMES.worker.test(idOrName);
+  const isPossible = isId('worker', idOrName) || isNameOf('worker', idOrName);
   return isPossible ? directory.worker(tenant, idOrName) : null;
 }
 
@@ -40,7 +45,7 @@ export async function readNamed<K extends NamedKind>(
   if (isId(kind, idOrName)) {
     const found = await store.getDocument(tenant, kind, idOrName);
     if (found !== null) return found;
-  } else if (NAMES[kind].test(idOrName)) {
+  } else if (isNameOf(kind, idOrName)) {
     const found = await store.findDocument(tenant, documentName(kind, idOrName));
     if (found?.kind === kind) return found as StoredDocument<K>;
   }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ObjectSchema, Schema } from '../../../base/schema/schema.ts';
 import type { StartLimit } from '../../model/documents.ts';
 import type { FieldReader } from '../checks/field-reader.ts';
+import { PLAIN_TEXT } from '../checks/plain-text.ts';
 
 const MAX_ENTRIES = 8;
 
@@ -10,8 +11,7 @@ const TEXT = {
   type: 'string',
   min: 1,
   max: 128,
-  pattern: /^[^\p{Cc}]*$/u,
-  accepts: 'not contain control characters',
+  ...PLAIN_TEXT,
 } as const satisfies Schema;
 
 const DOMAIN: Schema = { type: 'string', min: 1, max: 255 };

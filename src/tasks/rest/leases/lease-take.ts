@@ -5,6 +5,7 @@ import type { StoredDocument } from '../../store/documents.ts';
 import type { ClaimedTask } from '../../store/requests.ts';
 import { NAMED } from '../checks/example-names.ts';
 import { FieldReader } from '../checks/field-reader.ts';
+import { PLAIN_TEXT } from '../checks/plain-text.ts';
 import { Problem, retryLater } from '../checks/problem.ts';
 import { DURATION, durationField, TIME } from '../checks/resource.ts';
 import { findWorker, noSuch } from '../fields/named-documents.ts';
@@ -43,9 +44,10 @@ const LEASES_SCHEMA: ObjectSchema = {
       type: 'string',
       min: 1,
       max: 128,
+      ...PLAIN_TEXT,
       optional: true,
       description:
-        'Name of the calling instance, recorded in the history as the actor that started the attempt.',
+        'Name of the calling instance, recorded in the history as the actor that started the attempt. No control characters.',
     },
   },
   example: { max: 10, wait: '20s', lease: '60s', instance: 'mailer-7f9c' },

@@ -54,7 +54,7 @@ export async function changeTask(
 }
 
 /**
- * Deletes a task, and signals that tasks held by it can start.
+ * Deletes a task, and signals that tasks held by it, or behind it in its group, can start.
  *
  * @param what the id of the task, or the task as read a moment ago
  */
@@ -84,6 +84,10 @@ function signalChange(
   if (isFinal(task.status)) {
     tellLetGo(signals, tenant, task, task.finishedAt ?? task.updatedAt);
     return;
+  }
+  // In a fifo group, the next task may be the first one now.
+  if (task.group !== null && (action === 'pause' || patch.runAt !== undefined)) {
+    tellLetGo(signals, tenant, task, task.updatedAt);
   }
   const renewed = action === 'resume' || action === 'replay' || action === 'run' || patch.runAt !== undefined;
   const waits = task.status === 'scheduled' || task.status === 'retry';

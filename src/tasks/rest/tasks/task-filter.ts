@@ -3,8 +3,9 @@ import { TASK_STATUSES, type TaskStatus } from '../../model/task.ts';
 import { parseTimeRange } from '../../model/time.ts';
 import { documentName } from '../../store/put-document.ts';
 import type { TaskSearch } from '../../store/requests.ts';
+import { PLAIN_TEXT } from '../checks/plain-text.ts';
 import { invalidParameter, Problem, problemAt } from '../checks/problem.ts';
-import { findWorker } from '../fields/named-documents.ts';
+import { findWorker, isNameOf } from '../fields/named-documents.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call } from '../http/route.ts';
 
@@ -91,8 +92,13 @@ function waitingStatuses(statuses: readonly TaskStatus[] | null): readonly TaskS
 function readText(texts: TaskFilterTexts, name: keyof typeof MAX_LENGTHS): string | null {
   const text = texts[name] ?? '';
   if (text === '') return null;
-  if (text.length <= MAX_LENGTHS[name]) return text;
-  throw invalidParameter(name, `${name} must have at most ${MAX_LENGTHS[name]} characters`);
+  if (text.length > MAX_LENGTHS[name]) {
+    throw invalidParameter(name, `${name} must have at most ${MAX_LENGTHS[name]} characters`);
+  }
+  // Tags and errors are compared after they were read, and can contain any character.
+  const isPlain = name === 'tag' || name === 'error' || PLAIN_TEXT.pattern.test(text);
+  if (!isPlain) throw invalidParameter(name, `${name} must ${PLAIN_TEXT.accepts}`);
+  return text;
 }
 
 /**
@@ -145,6 +151,7 @@ async function findScheduleId(
 ): Promise<string | null> {
   // Tasks can outlive their schedule, so the id is not looked up.
   if (isId('schedule', text)) return text;
-  const found = await store.findDocument(tenant, documentName('schedule', text.slice(0, 255)));
+  if (!isNameOf('schedule', text)) return null;
+  const found = await store.findDocument(tenant, documentName('schedule', text));
   return found?.kind === 'schedule' ? found.id : null;
 }

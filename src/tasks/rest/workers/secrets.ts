@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../../base/clock.ts';
 import { newSigningSecret } from '../../delivery/signature.ts';
 import type { Account, Secret } from '../../model/documents.ts';
+import { isId } from '../../model/ids.ts';
 import { RecordedKeys } from '../../scheduler/health/recorded-keys.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../../store/documents.ts';
 import { putAgain, putNew } from '../../store/put-document.ts';
@@ -76,7 +77,7 @@ async function deleteSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
   const { tenant } = call;
   const worker = await readNamed(parts.store, call, 'worker');
   const id = call.params['sid'];
-  const secret = await parts.store.getDocument(tenant, 'secret', id);
+  const secret = isId('secret', id) ? await parts.store.getDocument(tenant, 'secret', id) : null;
   if (secret === null || secret.body.workerId !== worker.id) throw noSuchSecret(id);
   const applied = await parts.store.apply(tenant, [
     { op: 'delete', kind: 'secret', id, expect: 'any' },

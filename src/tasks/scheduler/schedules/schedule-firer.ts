@@ -3,21 +3,20 @@ import type { Timer } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { Service } from '../../../base/lifecycle.ts';
-import type { DocumentKind } from '../../model/documents.ts';
-import type { StoredDocument } from '../../store/documents.ts';
 import { isOutage } from '../health/store-outage.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
-import { type DeletingThread, deleteSome, lookAtRemoval } from '../upkeep/deletions.ts';
-import { type CallbackThread, createCallbacks } from './callbacks.ts';
-import { type FiringThread, type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
+import {
+  type DueDocument,
+  DueWork,
+  type DueWorkThread,
+  type Job,
+  jobsOf,
+  type WorkerDue,
+} from './due-work.ts';
+import { FailingDocuments } from './failing-documents.ts';
+import type { ScheduleCounters } from './schedule-writer.ts';
 
-/** What the work for due documents uses of its thread. */
-type DueWorkThread = FiringThread & CallbackThread & DeletingThread & ThreadPart<'remove'>;
-
-/** The document of a worker is due: it is to be resumed. The document must not be due afterwards. */
-type WorkerDue = (tenant: string, workerId: string) => Promise<void>;
-
-type FirerThread = DueWorkThread & ThreadPart<'dueDocuments', 'clock' | 'random'>;
+type FirerThread = DueWorkThread & ThreadPart<'dueDocuments' | 'ping', 'clock' | 'random'>;
 
 /**
  * Maximum delay until a due schedule is noticed. The store is read at full quarters of a second, and nominal times are full
@@ -26,13 +25,8 @@ type FirerThread = DueWorkThread & ThreadPart<'dueDocuments', 'clock' | 'random'
 const LOOK_EVERY_MS = 250;
 /** Maximum number of documents in one read: each may contain a payload. */
 const DOCUMENTS_AT_ONCE = 500;
-/** Schedules, callbacks or entries of the audit log of one tenant that are written together. */
-const BATCH = 100;
 const JOBS_AT_ONCE = 32;
 const RETRIES = { initialMs: 250, maxMs: 5_000 };
-
-/** A unit of work: schedules or callbacks of one tenant, or one other document. */
-type Job = () => Promise<void>;
 
 /**
  * Creates the tasks of due schedules. It reads all due documents from the store, so it handles the other kinds as well:
@@ -41,14 +35,20 @@ type Job = () => Promise<void>;
  *
  * Each schedule moves on in the step that creates its task, and only from the version that was read. So any number of
  * processes may do this, and a crash at any moment leaves a schedule that either has fired or is still due.
+ *
+ * While the store is unavailable, everything pauses. A failure that concerns only some documents does not delay others
+ * (`failing-documents.ts`).
  */
 export class ScheduleFirer implements Service {
   readonly name = 'schedules';
   readonly #thread: FirerThread;
   readonly #work: DueWork;
+  readonly #failing: FailingDocuments;
   #unlisten: (() => void) | null = null;
   #timer: Timer | null = null;
   #looking: Promise<void> | null = null;
+  /** The question whether the store is available. */
+  #pinging: Promise<void> | null = null;
   /** A schedule became due while the store was read. */
   #again = false;
   /** Since the last success. */
@@ -59,6 +59,7 @@ export class ScheduleFirer implements Service {
   constructor(thread: FirerThread, counters: ScheduleCounters, workerDue: WorkerDue) {
     this.#thread = thread;
     this.#work = new DueWork(thread, counters, workerDue);
+    this.#failing = new FailingDocuments(thread);
   }
 
   async start(): Promise<void> {
@@ -133,88 +134,43 @@ export class ScheduleFirer implements Service {
     this.#lastTenant = due[due.length - 1].tenant;
     const now = await store.now();
     let moved = 0;
-    const jobs = due.flatMap(({ tenant, document }) => this.#work.jobOf(tenant, document) ?? []);
-    for (const [tenant, batch] of batchesOf(due, 'schedule')) {
-      jobs.push(async () => {
-        moved += await this.#work.fire(tenant, batch, now);
-      });
-    }
-    for (const [tenant, batch] of batchesOf(due, 'audit')) jobs.push(() => this.#work.forget(tenant, batch));
-    for (const [tenant, batch] of batchesOf(due, 'callback')) {
-      jobs.push(async () => {
-        moved += await this.#work.createCallbacks(tenant, batch, now);
-      });
-    }
-    await forEachLimited(jobs, JOBS_AT_ONCE, job => job());
+    const run = async (job: Job): Promise<void> => {
+      moved += await this.#do(job, now);
+    };
+    await forEachLimited(this.#jobsOf(due), JOBS_AT_ONCE, run, 'stop');
     // More documents may be due even if few were read, because large documents come in smaller numbers.
     return moved > 0;
   }
-}
 
-/** The work for due documents, by their kind. */
-class DueWork {
-  readonly #thread: DueWorkThread;
-  readonly #writer: ScheduleWriter;
-  readonly #workerDue: WorkerDue;
-
-  constructor(thread: DueWorkThread, counters: ScheduleCounters, workerDue: WorkerDue) {
-    this.#thread = thread;
-    this.#writer = new ScheduleWriter(thread, counters);
-    this.#workerDue = workerDue;
+  /** Documents that have failed are tried alone, after the others. */
+  #jobsOf(due: readonly DueDocument[]): readonly Job[] {
+    const failing = due.filter(each => this.#failing.has(each));
+    const alone = failing.filter(each => !this.#failing.isWaiting(each));
+    const others = failing.length === 0 ? due : due.filter(each => !this.#failing.has(each));
+    return [...jobsOf(others), ...alone.flatMap(each => jobsOf([each]))];
   }
 
-  /** @returns how many of the schedules have moved on */
-  fire(tenant: string, schedules: readonly StoredDocument<'schedule'>[], now: number): Promise<number> {
-    return this.#writer.fire(tenant, schedules, now);
-  }
-
-  /** @returns how many of the callbacks are not due any more */
-  createCallbacks(
-    tenant: string,
-    callbacks: readonly StoredDocument<'callback'>[],
-    now: number,
-  ): Promise<number> {
-    return createCallbacks(this.#thread, tenant, callbacks, now);
-  }
-
-  /** Deletes expired entries of the audit log. If another process has deleted one of them, the others are still due. */
-  async forget(tenant: string, entries: readonly StoredDocument<'audit'>[]): Promise<void> {
-    const deletions = entries.map(({ kind, id }) => ({ op: 'delete', kind, id, expect: 'any' }) as const);
-    await this.#thread.store.apply(tenant, deletions);
-  }
-
-  /** Null for kinds of documents that are handled in batches. */
-  jobOf(tenant: string, document: StoredDocument): Job | null {
-    const { store } = this.#thread;
-    switch (document.kind) {
-      case 'worker':
-        return () => this.#workerDue(tenant, document.id);
-      case 'removal':
-        return () => lookAtRemoval(store, tenant, document as StoredDocument<'removal'>);
-      case 'account':
-        return () => deleteSome(this.#thread, tenant, document as StoredDocument<'account'>);
-      default:
-        return null;
+  /**
+   * @returns how many of the documents are not due any more, as far as this is counted
+   * @throws (rejects with) Fault when the store is unavailable
+   */
+  async #do(job: Job, now: number): Promise<number> {
+    try {
+      const moved = await this.#work.do(job, now);
+      this.#failing.succeeded(job);
+      return moved;
+    } catch (failure) {
+      if (isOutage(failure)) await this.#ping();
+      this.#failing.failed(job, failure);
+      return 0;
     }
   }
-}
 
-/** The documents of a kind, up to {@link BATCH} of one tenant at a time. */
-function batchesOf<K extends DocumentKind>(
-  due: readonly { readonly tenant: string; readonly document: StoredDocument }[],
-  kind: K,
-): [tenant: string, batch: StoredDocument<K>[]][] {
-  const ofTenants = new Map<string, StoredDocument<K>[]>();
-  const batches: [string, StoredDocument<K>[]][] = [];
-  for (const { tenant, document } of due) {
-    if (document.kind !== kind) continue;
-    let batch = ofTenants.get(tenant);
-    if (batch === undefined || batch.length === BATCH) {
-      batch = [];
-      ofTenants.set(tenant, batch);
-      batches.push([tenant, batch]);
-    }
-    batch.push(document as StoredDocument<K>);
+  /** Jobs that fail together ask together. */
+  #ping(): Promise<void> {
+    this.#pinging ??= this.#thread.store.ping().finally(() => {
+      this.#pinging = null;
+    });
+    return this.#pinging;
   }
-  return batches;
 }

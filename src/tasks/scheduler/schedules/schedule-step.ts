@@ -7,6 +7,7 @@ import {
   reachedBy,
   runsLeft,
 } from '../../model/schedules/schedule-times.ts';
+import { tellLetGo } from '../../model/signals.ts';
 import { type Actor, isFinal } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
@@ -205,7 +206,11 @@ async function cancelOpen(
   const answers = await Promise.all(open.map(id => store.change(tenant, id, change)));
   let newest: string | null = null;
   for (const { task } of answers) {
-    if (task === null || isFinal(task.status)) continue;
+    if (task === null) continue;
+    if (isFinal(task.status)) {
+      tellLetGo(signals, tenant, task, task.updatedAt);
+      continue;
+    }
     newest = task.id;
     signals.tell('cancelRequested', tenant, task.id);
   }

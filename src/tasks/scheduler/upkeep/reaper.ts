@@ -1,6 +1,6 @@
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import { isPolicyOver, retryWaitMs } from '../../model/retry-policy.ts';
-import { tellEnd } from '../../model/signals.ts';
+import { tellEnd, tellLetGo } from '../../model/signals.ts';
 import type { Actor, Task } from '../../model/task.ts';
 import type { Overdue, Settlement } from '../../store/requests.ts';
 import type { ThreadPart } from '../thread/tasks-thread.ts';
@@ -84,6 +84,6 @@ async function expire(
     actor: REAPER,
   });
   if (answer.kind !== 'done') return 0;
-  tellEnd(signals, tenant, answer.task, clock.nowMs());
+  tellLetGo(signals, tenant, answer.task, clock.nowMs());
   return 1;
 }

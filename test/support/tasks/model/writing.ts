@@ -75,11 +75,21 @@ export function changeTask(
   } else {
     tellOf(state, after);
   }
-  // Another task of the group may start now.
-  if (record.task.status === 'running' && task.status !== 'running' && task.group !== null && after.wake) {
-    state.wakeups.set(task.workerId, Math.min(state.wakeups.get(task.workerId) ?? now, now));
-  }
+  const hasRun = record.task.status === 'running' && task.status !== 'running';
+  const isAhead = waitsInLine(task) && task.runAt <= record.task.runAt;
+  const madeWay = waitsInLine(record.task) && task.status !== 'running' && !isAhead;
+  if (hasRun || madeWay) wakeForGroup(state, now, after);
   return task;
+}
+
+function waitsInLine({ status, dueAt }: Task): boolean {
+  return (status === 'scheduled' || status === 'retry') && dueAt !== null;
+}
+
+/** Another task of the group may start now. */
+function wakeForGroup({ wakeups }: TenantState, now: number, { task, wake }: TaskRecord): void {
+  if (task.group === null || !wake) return;
+  wakeups.set(task.workerId, Math.min(wakeups.get(task.workerId) ?? now, now));
 }
 
 /** Sets the hint of the worker to when the task is due, unless there is an earlier one. */
@@ -91,6 +101,8 @@ export function tellOf(state: TenantState, { task, wake }: TaskRecord): void {
 
 /** Removes a task. Its key is free at once, and so are the tasks that it holds. */
 export function removeTask(state: TenantState, now: number, task: Task): void {
+  const record = state.tasks.get(task.id);
+  if (record !== undefined && waitsInLine(task)) wakeForGroup(state, now, record);
   state.tasks.delete(task.id);
   leaveKey(state, task, null);
   letGo(state, now, task.id);

@@ -91,6 +91,10 @@ local function followGroup(x, status, due)
   local f, id = x.f, x.id
   local worker, group = f[F_worker], f[F_group]
   local name = worker .. ':' .. group
+  local ran, runs = x.status == RUNNING, status == RUNNING
+  -- In a fifo group, the next task may start when one leaves the line or moves back in it.
+  local madeWay = x.due and not runs and not due
+  if x.due and due then madeWay = tonumber(call('ZSCORE', P .. 'f:' .. name, id) or f[F_runAt]) < f[F_runAt] end
   if due then
     call('ZADD', P .. 'f:' .. name, ms(f[F_runAt]), id)
     call('ZADD', P .. 'd:' .. worker .. ':g', ms(due), id)
@@ -98,7 +102,6 @@ local function followGroup(x, status, due)
     call('ZREM', P .. 'f:' .. name, id)
     call('ZREM', P .. 'd:' .. worker .. ':g', id)
   end
-  local ran, runs = x.status == RUNNING, status == RUNNING
   if not x.status then
     if due then lookAt(worker, group, due) end
   elseif runs then
@@ -107,10 +110,10 @@ local function followGroup(x, status, due)
     if ran then
       call('SREM', P .. 'r:' .. name, id)
       call('ZREM', P .. 'F:' .. worker, group)
-      if f[F_wake] then
-        wakes[#wakes + 1] = worker
-        wakes[#wakes + 1] = now
-      end
+    end
+    if f[F_wake] and (ran or madeWay) then
+      wakes[#wakes + 1] = worker
+      wakes[#wakes + 1] = now
     end
     if call('EXISTS', P .. 'f:' .. name) == 1 then lookAt(worker, group, now)
     else

@@ -19,6 +19,8 @@ import type { TenantTotals, Work } from './work.ts';
 
 const STATUS_PLACE = TASK_COLUMNS.indexOf('status');
 const HELD_PLACE = TASK_COLUMNS.indexOf('held_by');
+const DUE_PLACE = TASK_COLUMNS.indexOf('due_at');
+const RUN_PLACE = TASK_COLUMNS.indexOf('run_at');
 const INSERT = `INSERT INTO task (${TASK_COLUMN_LIST.slice(TASK_COLUMN_LIST.indexOf(',') + 1)})
   VALUES (${TASK_COLUMNS.slice(1)
     .map(() => '?')
@@ -77,7 +79,9 @@ export function saveTask(
   } else {
     lowerHint(work, row);
   }
-  if (row.grp !== null) followGroup(work, row, from);
+  if (row.grp === null) return;
+  followGroup(work, row, from);
+  if (madeWay(row, before)) wakeForGroup(work, row);
 }
 
 /** Writes columns of a task that callers do not see. Does not change its version. */
@@ -93,6 +97,7 @@ export function removeTask(work: Work, tenant: TenantTotals, row: TaskRow): void
   statements.run('DELETE FROM event WHERE seq = ?', row.seq);
   count(work, tenant, row.worker, row.status, -1);
   if (row.grp !== null) followGroup(work, row, row.status);
+  if (row.grp !== null && isInLine(row.status, row.due_at)) wakeForGroup(work, row);
   leaveKey(work, row, row.held_by, null);
   releaseHeld(work, tenant, row);
 }
@@ -217,16 +222,29 @@ function followGroup(work: Work, row: TaskRow, from: number | null): void {
   }
   if (ran) {
     statements.run(COUNT_END, now, worker, group);
-    if (row.wake === 1) wakeNow(work, worker);
+    wakeForGroup(work, row);
   } else if (isWaitingCode(from) || isWaitingCode(row.status)) {
     statements.run(LOOK_AT, worker, group, now);
   }
   statements.run(FORGET_IDLE, worker, group);
 }
 
-/** Sets the wake-up hint to now, because another task of the group may start. */
-function wakeNow(work: Work, number: number): void {
-  const worker = work.workerOf(number);
+/** Whether the task waits in the line of its group. */
+function isInLine(status: number, dueAt: number | null): boolean {
+  return isWaitingCode(status) && dueAt !== null;
+}
+
+/** Whether the task has left the line of its group or moved back in it. In a fifo group, the next task may start then. */
+function madeWay(row: TaskRow, before: Row): boolean {
+  if (!isInLine(before[STATUS_PLACE] as number, before[DUE_PLACE] as number | null)) return false;
+  const hasLeft = !isWaitingCode(row.status) && row.status !== STATUS.running;
+  return hasLeft || row.run_at > (before[RUN_PLACE] as number);
+}
+
+/** Sets the wake-up hint of a push worker to now, because another task of the group may start. */
+function wakeForGroup(work: Work, row: TaskRow): void {
+  if (row.wake === 0) return;
+  const worker = work.workerOf(row.worker);
   worker.wakeAt = Math.min(worker.wakeAt ?? work.now, work.now);
   worker.changed = true;
 }

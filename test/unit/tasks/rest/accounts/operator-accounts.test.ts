@@ -90,7 +90,9 @@ test('an account is shown with its limits and use', async (rest, t) => {
     use: { open_tasks: 1, workers: 1, users: 1 },
     deletion: null,
   });
-  t.equal((await rest.ask('GET', '/accounts/nobody', OPERATOR)).json.code, 'tenant_not_found');
+  for (const domain of ['nobody', '%00', 'a%00b', '.service']) {
+    t.equal((await rest.ask('GET', `/accounts/${domain}`, OPERATOR)).json.code, 'tenant_not_found', domain);
+  }
 });
 
 test('a suspended account is read only until it is resumed', async (rest, t) => {

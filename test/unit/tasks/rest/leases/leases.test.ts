@@ -73,6 +73,34 @@ test('a call waits for the first task', async ({ rest, token }, t) => {
   t.same((await vain).json, { leases: [] });
 });
 
+/** What takes the first task of a fifo group out of the way of the one behind it. */
+const WAYS_OUT: Readonly<Record<string, readonly [method: string, path: string, body?: object]>> = {
+  'is canceled': ['POST', '/cancel'],
+  'is paused': ['POST', '/pause'],
+  'is deleted': ['DELETE', ''],
+  'is put off': ['PATCH', '', { run_at: iso(HARNESS_START_MS + 7_200_000) }],
+};
+for (const [name, [method, path, body]] of Object.entries(WAYS_OUT)) {
+  test(`a call that waits gets the next task of a fifo group when the first one ${name}`, async (opened, t) => {
+    const { rest, token } = opened;
+    await rest.at('PATCH', 'workers/crawler', { group_concurrency: 1, group_order: 'fifo' });
+    const first = await rest.task({ worker: 'crawler', group: 'a' });
+    const second = await rest.task({ worker: 'crawler', group: 'a' });
+    const [{ lease_id }] = (await take(rest, token)).json.leases;
+    await rest.at('POST', `leases/${lease_id}/release`, { delay: '1h' }, { token });
+    const waiting = take(rest, token, { wait: '30s' });
+    await new Promise(resolve => setImmediate(resolve));
+    await rest.at(method, `tasks/${first.id}${path}`, body);
+    // Time stands still, so only a signal can have ended the wait. A call without one is answered with nothing.
+    await new Promise(resolve => setImmediate(resolve));
+    rest.clock.advance(30_000);
+    t.same(
+      each((await waiting).json.leases, 'task').map(({ id }) => id),
+      [second.id],
+    );
+  });
+}
+
 test('a heartbeat lengthens the lease, and tells of a request to cancel', async ({ rest, token }, t) => {
   const { id } = await rest.task({ worker: 'crawler', timeout: '10m' });
   const [{ lease_id }] = (await take(rest, token, { lease: '5s' })).json.leases;

@@ -60,6 +60,32 @@ serving('a failed attempt is repeated in time', async ({ scene, process: { deliv
   t.match(deliveries.requests[1].task, { attempt: 2 });
 });
 
+/** What others do with the first task of a fifo group while it waits for its next attempt. */
+const WAYS_OUT: Readonly<Record<string, (scene: EngineScene, id: string) => Promise<unknown>>> = {
+  'is canceled': (scene, id) => scene.store.change(ACME, id, taskChange('cancel')),
+  'is paused': (scene, id) => scene.store.change(ACME, id, taskChange('pause')),
+  'is deleted': (scene, id) => scene.store.remove(ACME, id, null),
+  'is put off': (scene, id) => {
+    return scene.store.change(ACME, id, taskChange('update', { runAt: scene.clock.nowMs() + 7_200_000 }));
+  },
+};
+for (const [name, act] of Object.entries(WAYS_OUT)) {
+  test(`the next task of a fifo group starts within a second if the first one ${name}`, async (scene, t) => {
+    const { deliveries } = await scene.process(t);
+    const hour = { baseMs: 3_600_000, maxMs: 3_600_000, jitter: 0 };
+    const worker = await scene.worker({ groups: { concurrency: 1, fifo: true } });
+    const retry = { ...worker.body.retry, ...hour };
+    const [first, second] = await scene.add(worker, 2, { group: 'a', retry });
+    await scene.pass(1_000);
+    deliveries.answer(first, answered(500));
+    await scene.pass(2_000);
+    t.same(deliveries.running, [], 'the second task waits behind the first one');
+    await act(scene, first);
+    await scene.pass(1_000);
+    t.same(deliveries.running, [second]);
+  });
+}
+
 test('no more is claimed than can be delivered', async (scene, t) => {
   const process = await scene.process(t, { slots: 10 });
   const worker = await scene.worker();

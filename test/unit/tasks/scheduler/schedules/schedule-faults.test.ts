@@ -1,4 +1,5 @@
 import t from 'tap';
+import { Fault } from '../../../../../src/base/fault.ts';
 import type { Schedule } from '../../../../../src/tasks/model/documents.ts';
 import { each } from '../../../../support/each.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
@@ -68,7 +69,8 @@ t.test('several processes, whose writes fail at random, make each task once, and
     last = next;
   }
   firing.store.fault = () => 'none';
-  await firing.pass(20_000, 250);
+  // The longest delay between two attempts.
+  await firing.pass(30_000, 250);
   await firing.stop();
   const now = firing.clock.nowMs();
   const steps = [20_000, MINUTE, 2 * MINUTE, 15_000];
@@ -81,6 +83,87 @@ t.test('several processes, whose writes fail at random, make each task once, and
     t.same(times, expected, `kind ${kind}`);
     t.equal((await firing.read(id)).body.fired, expected.length);
   }
+});
+
+const SECOND = 1_000;
+
+test('while the store takes no writes, everything waits, and no document is to blame', async (firing, t) => {
+  for (let count = 0; count < 50; count++) await firing.schedule({ nextAt: FIRST });
+  firing.store.isFull = true;
+  await firing.pass(30_000);
+  firing.store.looks = 0;
+  await firing.pass(MINUTE, 250);
+  t.ok(firing.store.looks < 60, `${firing.store.looks} looks in a minute`);
+  t.same(firing.logger.messages('error'), []);
+  t.equal(firing.logger.messages('info').filter(text => text.startsWith('Schedules are paused')).length, 1);
+  firing.store.isFull = false;
+  await firing.pass(10_000, 250);
+  t.equal((await firing.fired()).length, 50);
+});
+
+test('a schedule that cannot be written delays no other one', async (firing, t) => {
+  const every = { everyMs: SECOND, overlap: 'allow' } as const;
+  const bad = await firing.schedule({ ...every, nextAt: FIRST });
+  const good = await firing.schedule({ ...every, nextAt: FIRST });
+  const create = firing.store.create.bind(firing.store);
+  let tries = 0;
+  firing.store.create = async (tenant, request) => {
+    const isBad = request.documents?.some(({ id }) => id === bad) ?? false;
+    if (isBad) tries++;
+    if (isBad) throw new Fault('store_failed', 'invalid byte sequence');
+    return create(tenant, request);
+  };
+  await firing.pass(30_000);
+  await firing.pass(MINUTE, 250);
+  t.equal((await firing.read(good)).body.fired, 61);
+  t.match(firing.logger.lines, [
+    {
+      level: 'error',
+      fields: { tenant: TENANT, kind: 'schedule', id: bad, reason: 'invalid byte sequence' },
+    },
+  ]);
+  t.ok(tries < 20, `${tries} tries in a minute`);
+  firing.store.create = create;
+  await firing.pass(30_000, 250);
+  t.ok((await firing.read(bad)).body.fired > 0, 'it is tried again');
+  t.equal(firing.logger.messages('info').length, 1);
+});
+
+test('nor does a document of another kind that cannot be handled', async (firing, t) => {
+  const { factory, store } = firing;
+  const deletion = { startedAt: FIRST, finishedAt: null };
+  const due = { dueAt: FIRST } as const;
+  const worker = factory.worker({ paused: true, resumeAt: FIRST });
+  await store.apply('globex', [
+    factory.account('globex', { status: 'deleting', deletion } as never, due),
+    { ...worker, ...due },
+  ]);
+  firing.resume = async () => {
+    throw new Fault('store_failed', 'invalid byte sequence');
+  };
+  store.fault = tenant => (tenant === 'globex' ? 'before' : 'none');
+  const good = await firing.schedule({ everyMs: SECOND, overlap: 'allow', nextAt: FIRST });
+  await firing.pass(30_000);
+  await firing.pass(MINUTE, 250);
+  t.equal((await firing.read(good)).body.fired, 61);
+  const lines = firing.logger.lines.map(({ fields }) => [
+    fields?.['tenant'],
+    fields?.['kind'],
+    fields?.['id'],
+  ]);
+  t.same(new Set(lines.map(String)), new Set([`globex,account,account`, `globex,worker,${worker.id}`]));
+  t.equal(lines.length, 2, 'each is told of once');
+});
+
+test('a changed schedule is tried at once, however often it has failed', async (firing, t) => {
+  const id = await firing.schedule({ nextAt: FIRST });
+  firing.store.fault = () => 'before';
+  await firing.pass(30_000);
+  await firing.pass(10 * MINUTE, 250);
+  firing.store.fault = () => 'none';
+  await firing.change(id, { overlap: 'allow' });
+  await firing.pass(250);
+  t.equal((await firing.read(id)).body.fired, 1);
 });
 
 test('a person’s change wins over what was about to fire', async (firing, t) => {

@@ -74,6 +74,19 @@ test('a task that did not start in time expires', async ({ scene, worker, round 
   t.same(await scene.events(id), ['created', 'expired']);
 });
 
+test('the next task of a group may start when the first one expires', async ({
+  scene,
+  worker,
+  round,
+  told,
+}, t) => {
+  await scene.add(worker, 1, { group: 'a', expiresAt: scene.clock.nowMs() + 1_000 });
+  await scene.add(worker, 1, { group: 'a' });
+  scene.clock.advance(1_000);
+  await round();
+  t.same(told, ['taskDue 0']);
+});
+
 test('a round ends all that is overdue; two do nothing twice', async ({ scene, worker, round }, t) => {
   const ids = await scene.add(worker, 500);
   ids.push(...(await scene.add(worker, 300)));

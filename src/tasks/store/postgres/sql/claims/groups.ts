@@ -63,4 +63,13 @@ BEGIN
   END IF;
   PERFORM fn.forget_idle(p_task.worker, p_task.grp);
 END $$;
+
+-- Whether a task of a push worker has left the line of its group, or moved back in it: in a fifo group, the next task may
+-- start then. b: before the change. t: after it; null if the task was removed.
+CREATE FUNCTION fn.made_way(b sluice.task, t sluice.task) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF b.grp IS NULL OR b.status NOT IN (${STATUS.scheduled}, ${STATUS.retry}) OR b.due_at IS NULL THEN RETURN false; END IF;
+  IF t.seq IS NULL THEN RETURN b.wake; END IF;
+  RETURN t.wake AND (t.status = ${STATUS.paused} OR t.status >= ${STATUS.succeeded} OR t.run_at > b.run_at);
+END $$;
 `;

@@ -87,6 +87,7 @@ BEGIN
     PERFORM fn.lower_hint(t.tenant, t.worker, t.due_at);
   END IF;
   PERFORM fn.follow_group(p_now, t, b.status);
+  IF fn.made_way(b, t) THEN PERFORM fn.lower_hint(t.tenant, t.worker, p_now); END IF;
   IF t.status <> b.status THEN
     PERFORM fn.tally(t.tenant, ARRAY[t.worker, t.worker], ARRAY[b.status, t.status]::int[], ARRAY[-1, 1]);
   END IF;
@@ -129,6 +130,7 @@ BEGIN
   PERFORM fn.leave_key(p_now, t, t.held_by, NULL);
   PERFORM fn.release_held(p_now, t.tenant, t.id);
   PERFORM fn.follow_group(p_now, t, t.status);
+  IF fn.made_way(t, NULL) THEN PERFORM fn.lower_hint(t.tenant, t.worker, p_now); END IF;
   PERFORM fn.tally(t.tenant, ARRAY[t.worker], ARRAY[t.status]::int[], ARRAY[-1]);
 END $$;
 `;
