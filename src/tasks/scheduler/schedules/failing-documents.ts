@@ -62,7 +62,9 @@ export class FailingDocuments {
     const isToTell = !isTold && isCertain && sinceMs >= LINE_EVERY_MS;
     if (isToTell) {
       this.#toldMs.set(due.tenant, clock.nowMs());
-      logger.error(
+      // A node of a cluster can be away, which is no fault of this program.
+      const level = isOutage(failure) ? 'warning' : 'error';
+      logger[level](
         'Could not handle a due document, although the task store is available; retrying less and less often',
         { ...fieldsOf(due), reason: asError(failure).message },
       );

@@ -118,7 +118,7 @@ test('a schedule that cannot be written delays no other one', async (firing, t) 
   t.equal((await firing.read(good)).body.fired, 61);
   t.match(firing.logger.lines, [
     {
-      level: 'error',
+      level: 'warning',
       fields: { tenant: TENANT, kind: 'schedule', id: bad, reason: 'invalid byte sequence' },
     },
   ]);
