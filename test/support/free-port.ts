@@ -1,24 +1,38 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
-/** The ports given away by this process: the kernel may choose one again as soon as its probe is closed. */
+/** Systems give ports from here on to connections and to listeners that ask for any port (Linux: from 32768 on). */
+const FIRST_GIVEN_BY_SYSTEM = 32_768;
+const FIRST = 20_000;
+
+/** The ports given away by this process. */
 const given = new Set<number>();
 
 /**
- * A loopback port that was free a moment ago, and never the same twice. Another process may take it before it is used,
- * so this is only for servers that cannot be told to choose one themselves (port 0), and their caller retries.
+ * A loopback port that was free a moment ago, and never the same twice. It is one that the system gives to nobody by itself,
+ * so only another test can take it before it is used. For servers that cannot be told to choose one themselves (port 0).
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const probe = createServer();
-    probe.listen(0, '127.0.0.1');
+    const port = FIRST + Math.floor(Math.random() * (FIRST_GIVEN_BY_SYSTEM - FIRST));
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer();
+  try {
+    probe.listen(port, '127.0.0.1');
     await once(probe, 'listening');
-    const { port } = probe.address() as AddressInfo;
-    probe.close();
-    await once(probe, 'close');
-    if (!given.has(port)) {
-      given.add(port);
-      return port;
+    return true;
+  } catch {
+    return false;
+  } finally {
+    if (probe.listening) {
+      probe.close();
+      await once(probe, 'close');
     }
   }
 }
