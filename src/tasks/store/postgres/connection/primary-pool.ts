@@ -32,6 +32,10 @@ class ReadOnly extends Error {
 /**
  * Connections to the server that accepts writes: the first one of a list that does. They are kept and used again. Whoever
  * takes a connection releases it.
+ *
+ * The client is `pg`: it is released often, nothing of it is compiled, it prepares nothing unless it is told to, and it gives
+ * each connection to its user, who can cancel a late statement and destroy the connection. postgres.js hides connections;
+ * its pipelining is not needed, because calls that wait together are sent as one (`lanes.ts`).
  */
 export class PrimaryPool {
   readonly #pools: readonly pg.Pool[];
