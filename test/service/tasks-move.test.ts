@@ -89,6 +89,7 @@ t.test('tasks go on in another store, after a move that was killed several times
   t.match(await left.ended, { status: 2 });
   t.match(left.output, /the tasks of this task store were moved to redis:/);
   const moved = await startTasksService(t, { TASKS_STORE: 'redis', TASKS_REDIS_URL: redis.address });
+  t.equal(await redis.command('EXISTS', 'sluice:used'), 1, 'it says at its start that it uses the store');
   const tenant = acme.at(moved.http);
   await tenant.taskIn(waiting.id, 'succeeded');
   t.equal(receiver.requests.length, 2, 'each task was pushed once');

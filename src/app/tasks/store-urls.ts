@@ -107,6 +107,7 @@ async function redisStore(url: string, _use: StoreUse, thread: Thread): Promise<
     tasksRedisType: type,
     tasksRedisKeyPrefix: prefix,
     tasksRedisTls: settings.tasksRedisTls || asksForTls(address),
+    ...(hasPassword(address) && { tasksRedisAuthFile: '' }),
   };
   // Hints are swept by the service. Somebody waits for the command, so a server that is not there is told soon.
   const options = { sweepMs: null, startMs: settings.tasksRedisTimeoutMs };
@@ -123,15 +124,22 @@ async function postgresStore(url: string, use: StoreUse, thread: Thread): Promis
     import('../../tasks/store/postgres/postgres-store.ts'),
   ]);
   const { settings } = thread;
-  const tasksPostgresTls = settings.tasksPostgresTls || postgresAsksForTls(url);
-  const options = postgresOptions({
-    ...thread,
-    settings: { ...settings, tasksPostgresUrl: url, tasksPostgresTls },
-  });
+  const used: Settings = {
+    ...settings,
+    tasksPostgresUrl: url,
+    tasksPostgresTls: settings.tasksPostgresTls || postgresAsksForTls(url),
+    ...(hasPassword(url) && { tasksPostgresPasswordFile: '' }),
+  };
+  const options = postgresOptions({ ...thread, settings: used });
   if (use === 'existing') await refuseWithoutTables(options);
   // As for Redis, a server that is not there is told soon.
   const store = new PostgresTaskStore({ ...options, startMs: settings.tasksPostgresTimeoutMs });
   return { store, shown: `postgres://${readPostgresAddress(url).shown}` };
+}
+
+/** Then the file with a password, which is that of the service, is for the other store. */
+function hasPassword(url: string): boolean {
+  return /^[^/]+:\/\/[^/@]*:[^/@]+@/.test(url);
 }
 
 interface OwnParameters {

@@ -143,6 +143,9 @@ export class TasksService implements Service {
 /** @throws Error if the store cannot be opened, or its tasks were moved elsewhere */
 async function startStore(store: TaskStore): Promise<void> {
   await store.start();
+  // A move writes its record before it looks for uses of the store, so one of both sees the other.
+  await store.ping();
+  await store.lastUse();
   await refuseMoved(store);
 }
 

@@ -58,9 +58,13 @@ export async function moveTasks(
   });
   const differences = await checkCopy(from.store, to.store, observer);
   if (differences.length > 0) return { kind: 'differs', differences };
-  if (await isUsedAfter(from.store, beganAt)) return { kind: 'used' };
   const at = await from.store.now();
   await writeMoveRecord(from.store, { direction: 'out', other: to.shown, at, progress: null });
+  // A process that starts says that it uses the store before it looks for this record.
+  if (await isUsedAfter(from.store, beganAt)) {
+    await deleteMoveRecord(from.store);
+    return { kind: 'used' };
+  }
   await deleteMoveRecord(to.store);
   return { kind: 'moved' };
 }

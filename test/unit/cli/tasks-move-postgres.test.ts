@@ -1,13 +1,17 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../src/base/clock.ts';
 import { refuseMoved } from '../../../src/tasks/move/move-record.ts';
 import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { copiesOf } from '../../exam/task-store/copying.ts';
-import { noPostgres, postgresFor } from '../../support/postgres-server.ts';
+import { giveTo, noPostgres, owner, postgresFor } from '../../support/postgres-server.ts';
 import { Factory } from '../../support/tasks/factories.ts';
 import { postgresTaskStore } from '../../support/tasks/postgres-backend.ts';
 import { sameThreadSqliteStore } from '../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../support/tasks/sqlite-files.ts';
+import { tempDirectory } from '../../support/temp-directory.ts';
 import { runIn } from './run.ts';
 
 /** Runs something with a store, which is stopped afterwards. */
@@ -85,6 +89,39 @@ t.test(
     t.strictSame(rows, []);
   },
 );
+
+t.test('a source that does not answer ends the command', { skip: noPostgres }, async t => {
+  const server = await postgresFor(t);
+  await using(postgresTaskStore(server), async () => {});
+  const client = new pg.Client({ connectionString: server.url() });
+  await client.connect();
+  await client.query('BEGIN; LOCK TABLE sluice.layout');
+  const { status, stderr } = await runIn(
+    { TASKS_POSTGRES_TIMEOUT: '300ms' },
+    ...['tasks', 'move', '--from', server.url(), '--to', `sqlite:${storePath(t)}`],
+  );
+  await client.query('ROLLBACK');
+  await client.end();
+  t.equal(status, 2);
+  t.match(stderr, /no answer within 300 ms/);
+});
+
+t.test('a password in a URL is used instead of the file of the service', { skip: noPostgres }, async t => {
+  const directory = tempDirectory(t);
+  const access = join(directory, 'hba.conf');
+  writeFileSync(access, 'host all postgres all trust\nhost all app all scram-sha-256\n');
+  giveTo(directory, owner());
+  const server = await postgresFor(t, { settings: [`hba_file=${access}`] });
+  await server.query("CREATE ROLE app LOGIN PASSWORD 'hunter2'");
+  await server.query('CREATE DATABASE tasks OWNER app');
+  const path = await filledFile(t);
+  const env = { TASKS_POSTGRES_PASSWORD_FILE: '/nowhere/password' };
+  const to = (url: string) => runIn(env, 'tasks', 'move', '--from', `sqlite:${path}`, '--to', url);
+  const url = server.url('tasks').replace('postgres@', 'app@');
+  t.match(await to(url), { status: 2, stderr: /TASKS_POSTGRES_PASSWORD_FILE/ });
+  const { status, stderr } = await to(url.replace('app@', 'app:hunter2@'));
+  t.equal(status, 0, stderr);
+});
 
 t.test('an address that cannot be used is refused', async t => {
   const path = await filledFile(t);

@@ -43,7 +43,7 @@ export async function requiredVersion(
 
 /** Changes a task and sends the signals about it. */
 export async function changeTask(
-  parts: Pick<RestParts, 'store' | 'directory' | 'signals'>,
+  parts: Pick<RestParts, 'store' | 'signals'>,
   tenant: string,
   id: string,
   change: TaskChange,

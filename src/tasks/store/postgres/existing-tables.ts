@@ -1,7 +1,10 @@
+import { within } from '../../../base/clock.ts';
+import { asError } from '../../../base/fault.ts';
 import { StoreFault } from '../trouble.ts';
+import { bounded } from './connection/late.ts';
 import type { PostgresTaskStoreOptions } from './connection/options.ts';
 import { type Connection, PrimaryPool } from './connection/primary-pool.ts';
-import { LAYOUT } from './layout/migrate.ts';
+import { LAYOUT, type Statements } from './layout/migrate.ts';
 
 const HAS_TABLES = "SELECT to_regclass('sluice.layout') IS NOT NULL AS exists";
 
@@ -12,17 +15,21 @@ const HAS_TABLES = "SELECT to_regclass('sluice.layout') IS NOT NULL AS exists";
  * @throws (rejects with) Fault `store_failed` that says what to do
  */
 export async function refuseWithoutTables(options: PostgresTaskStoreOptions): Promise<void> {
+  const { clock, timeoutMs } = options;
   const pool = new PrimaryPool(options, () => {});
   try {
     const connection = await connected(pool);
     if (connection === null) return;
     try {
-      await check(connection, options.database);
+      await check(bounded(connection, clock, timeoutMs), options.database);
+    } catch (failure) {
+      throw failure instanceof StoreFault ? failure : refused(options.database, asError(failure).message);
     } finally {
-      connection.release();
+      // A late statement may still run.
+      connection.release(true);
     }
   } finally {
-    await pool.end();
+    await within(clock, timeoutMs, pool.end());
   }
 }
 
@@ -34,7 +41,7 @@ async function connected(pool: PrimaryPool): Promise<Connection | null> {
   }
 }
 
-async function check(connection: Connection, database: string): Promise<void> {
+async function check(connection: Statements, database: string): Promise<void> {
   const { exists } = (await connection.query(HAS_TABLES)).rows[0];
   if (!exists) {
     throw refused(database, 'it has no tables of this service; give the database of TASKS_POSTGRES_URL');

@@ -57,10 +57,14 @@ export class Functions {
     return this.readNow('look', [], '');
   }
 
-  /** The same; fails if nothing can be written. What it writes is no work for anybody. */
+  /** The same; fails if nothing can be written. */
   ping(): Promise<unknown> {
-    const args = [this.ownTime(), FUNCTION_SCHEMA];
-    return this.#client.ask({ name: 'ping', args, tenant: '', writes: true, items: null });
+    return this.writeAside('ping', [FUNCTION_SCHEMA], '');
+  }
+
+  /** Calls a function that writes, but no work for anybody. */
+  writeAside(name: CalledFunction, args: readonly Argument[], tenant: string): Promise<unknown> {
+    return this.#client.ask({ name, args: [this.ownTime(), ...args], tenant, writes: true, items: null });
   }
 
   async #write(call: Call): Promise<unknown> {

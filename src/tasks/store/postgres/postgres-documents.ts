@@ -81,7 +81,7 @@ export class PostgresDocuments {
     { scope, key, fingerprint }: Idempotency,
   ): Promise<{ readonly kind: 'new' | 'reused' } | { readonly kind: 'replayed'; readonly note: string }> {
     const args = [tenant, scope, key, fingerprint, false];
-    const found = await this.#functions.write('recalled', args, tenant);
+    const found = await this.#functions.writeAside('recalled', args, tenant);
     if (found === null) return { kind: 'new' };
     const [kind, , note] = found as readonly ['reused' | 'replayed', null, string];
     return kind === 'reused' ? { kind } : { kind, note };

@@ -237,6 +237,15 @@ t.test('a source that a process of the service has used meanwhile is not marked 
   t.strictSame(await move(instead(from, { lastUse: async () => before }), to), { kind: 'moved' });
 });
 
+t.test('a process that starts at the end of a move is noticed, and keeps its store', async t => {
+  const { clock, from, to } = await stores();
+  // It has looked for the record of the move before that was written.
+  const lastUse = async () => ((await moveRecordOf(from)) === null ? null : clock.nowMs() + 1);
+  t.strictSame(await move(instead(from, { lastUse }), to), { kind: 'used' });
+  t.equal(await moveRecordOf(from), null);
+  await t.rejects(refuseMoved(to), /being moved into this task store/);
+});
+
 t.test('a target that was emptied after the move is not taken for the moved tasks', async t => {
   const { clock, from, to } = await stores();
   await move(from, to);

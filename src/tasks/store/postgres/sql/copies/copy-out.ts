@@ -103,7 +103,9 @@ DECLARE
 BEGIN
   FOR i IN
     SELECT * FROM sluice.idem x
-    WHERE EXISTS (SELECT FROM sluice.tenant WHERE no = x.tenant) AND (tenant, scope, key) > (p_tenant, p_scope, p_key) AND until > v_now ORDER BY tenant, scope, key LIMIT p_max
+    WHERE (tenant, scope, key) > (p_tenant, p_scope, p_key) AND until > v_now
+      AND EXISTS (SELECT FROM sluice.tenant WHERE no = x.tenant)
+    ORDER BY tenant, scope, key LIMIT p_max
   LOOP
     v_copies := v_copies || json_build_array(
       i.tenant, (SELECT name FROM sluice.tenant WHERE no = i.tenant), i.scope, i.key, i.fingerprint, i.until, i.note,
