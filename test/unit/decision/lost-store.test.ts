@@ -114,3 +114,17 @@ t.test('nor is one whose key alone was counted in this process', async t => {
   t.same([await ask(), await ask(), await ask(), await ask()], [1, 1, 2, 2]);
   t.notOk('over_limit_with_local_cache' in decisions.rule('d.k'), 'the local cache has not answered');
 });
+
+t.test('the local cache learns of a key that the store counts beside one that it cannot', async t => {
+  const { store, guarded } = guardedLocally();
+  const decisions = new Decisions({ store: guarded, rules: RULES, localCacheBytes: 524_288 });
+  store.uncountable.add('d_k_lost_1699999200');
+  const askBoth = () =>
+    Promise.all(
+      ['k=counted', 'k=lost'].map(async each => (await decisions.ask(request('d', each))).overallCode),
+    );
+  for (const code of [1, 1, 2, 2, 2]) t.same(await askBoth(), [code, code]);
+  const [lost, both] = [['d_k_lost_1699999200'], ['d_k_counted_1699999200', 'd_k_lost_1699999200']];
+  t.same(store.asked, [both, both, both, lost, lost], 'the store is asked for the other one only');
+  t.match(decisions.rule('d.k'), { over_limit: 6, over_limit_with_local_cache: 2 });
+});
