@@ -98,6 +98,8 @@ export class CounterBatch {
 
   /** Set by the store: keys were counted in this process instead, so their counts hold only until the store is available. */
   countedElsewhere = false;
+  /** 1 if the key of the op is one of them. Set only if `countedElsewhere`. */
+  opElsewhere = new Uint8Array(INITIAL_OPS);
 
   /** Set by the store if tracing is enabled: the call for this batch. Else null. */
   timedCall: TimedCall | null = null;
@@ -222,6 +224,11 @@ export class CounterBatch {
     }
   }
 
+  /** Whether the key of an op was counted in this process instead of the store. */
+  isCountedElsewhere(op: number): boolean {
+    return this.countedElsewhere && this.opElsewhere[op] === 1;
+  }
+
   /** The word of the fingerprint of an op that selects its bucket in `RefundMarks`. */
   markWord(op: number): number {
     return this.prints[this.opSlots[op] * 3 + 1];
@@ -330,7 +337,7 @@ export class CounterBatch {
 
   #growOps(): void {
     doubleColumns(this, ['opSlots', 'opHits', 'opRefunds', 'opLimits', 'opAfters', 'opHeld', 'opRefused']);
-    doubleColumns(this, ['opReserves']);
+    doubleColumns(this, ['opReserves', 'opElsewhere']);
     doubleColumns(this, ['keyEnds', 'ttls', 'expiries', 'units', 'counts', 'prints']);
     this.admissions.grow();
     this.changes.grow();

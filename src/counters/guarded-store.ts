@@ -168,6 +168,7 @@ export class GuardedStore implements CounterStore {
     } else {
       batch.failureText = '';
       batch.countedElsewhere = true;
+      batch.opElsewhere.fill(1, 0, batch.opCount);
       count(local, batch);
     }
   }
@@ -183,7 +184,6 @@ export class GuardedStore implements CounterStore {
   }
 
   #countLocally(local: CounterStore, batch: CounterBatch, count: Count): void {
-    batch.countedElsewhere = true;
     count(local, this.#uncounted.batch);
     this.#uncounted.giveBack(batch);
   }
@@ -350,9 +350,12 @@ class UncountedOps {
     return calls;
   }
 
-  /** Writes the counts into the original batch. */
+  /** Writes the counts into the original batch, and marks their ops there. */
   giveBack(to: CounterBatch): void {
+    to.countedElsewhere = true;
+    to.opElsewhere.fill(0, 0, to.opCount);
     for (const [op, origin] of this.#origins.entries()) {
+      to.opElsewhere[origin] = 1;
       to.opAfters[origin] = this.batch.opAfters[op];
       to.opHeld[origin] = this.batch.opHeld[op];
       to.opRefused[origin] = this.batch.opRefused[op];

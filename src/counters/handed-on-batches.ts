@@ -31,8 +31,9 @@ export class HandedOnBatches {
       unpackBatch(buffer, batch);
       await run(this.#store, call, batch);
       packCounts(batch, buffer);
-      const { timedCall, failureText, countedElsewhere } = batch;
-      result = { number, buffer, timedCall, failureText, countedElsewhere };
+      const { timedCall, failureText } = batch;
+      const opElsewhere = batch.countedElsewhere ? batch.opElsewhere.slice(0, batch.opCount) : null;
+      result = { number, buffer, timedCall, failureText, opElsewhere };
     } catch (failure) {
       const code = failure instanceof Fault ? failure.code : null;
       const failed = { code, message: asError(failure).message };

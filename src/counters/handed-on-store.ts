@@ -15,14 +15,14 @@ export interface HandedOnBatch {
   readonly buffer: ArrayBuffer;
 }
 
-/** The result of the batch with this number. */
+/** The result of the batch with this number. `opElsewhere` is null if no key was counted elsewhere. */
 export type HandedOnResult = {
   readonly number: number;
   readonly buffer: ArrayBuffer;
   /** The call of the store; null if tracing is disabled. */
   readonly timedCall: TimedCall | null;
 } & (
-  | { readonly failureText: string; readonly countedElsewhere: boolean }
+  | { readonly failureText: string; readonly opElsewhere: Uint8Array | null }
   /** The batch failed. `code` is null if the failure was not a fault. */
   | { readonly failed: { readonly code: FaultCode | null; readonly message: string } }
 );
@@ -121,7 +121,8 @@ export class HandedOnStore implements CounterStore {
     } else {
       unpackCounts(buffer, batch);
       batch.failureText = result.failureText;
-      batch.countedElsewhere = result.countedElsewhere;
+      batch.countedElsewhere = result.opElsewhere !== null;
+      if (result.opElsewhere !== null) batch.opElsewhere.set(result.opElsewhere);
       resolve();
     }
     if (this.#spare.length < MAX_SPARE) this.#spare.push(buffer);

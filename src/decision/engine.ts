@@ -171,7 +171,7 @@ export class Engine {
     const counted = () => {
       batch.storeMs = performance.now() - fromMs;
     };
-    return counting === undefined ? counted() : counting.then(counted);
+    return counting === undefined ? counted() : counting.finally(counted);
   }
 
   #answerAll(batch: DecisionBatch, generation: RuleGeneration | null, beganMs: number): void {

@@ -242,9 +242,9 @@ export class Evaluator {
 
   #remember(batch: DecisionBatch, row: number): void {
     const overLimit = this.#overLimit;
+    const { decisions, counters, keys, nowMs, nowS } = batch;
     // Once the store is available again, its counts decide.
-    if (overLimit === null || batch.counters.countedElsewhere) return;
-    const { decisions, keys, nowMs, nowS } = batch;
+    if (overLimit === null || counters.isCountedElsewhere(decisions.op[row])) return;
     const terms = decisions.terms[row];
     const requests = decisions.requestsPerUnit[row];
     const isPenalized = (decisions.flags[row] & PENALIZED) !== 0;
@@ -259,7 +259,7 @@ export class Evaluator {
         sinceMs: nowMs,
         endMs,
         fitsMs: isPenalized ? Math.max(endMs, fromMs + terms!.waitMs(this.#state, 1)) : endMs,
-        word: batch.counters.markWord(decisions.op[row]),
+        word: counters.markWord(decisions.op[row]),
         mark: decisions.mark[row],
         requests,
         most: terms?.most ?? requests,

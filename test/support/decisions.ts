@@ -12,6 +12,7 @@ import { Explainer } from '../../src/decision/explain/explain.ts';
 import type { Explanation } from '../../src/decision/explain/explain-descriptor.ts';
 import { OverLimitCache } from '../../src/decision/over-limit-cache.ts';
 import { DecisionPool } from '../../src/decision/pool/decision-pool.ts';
+import type { BatchFigures } from '../../src/decision/statistics/batch-figures.ts';
 import { RuleGeneration, RuleStatistics } from '../../src/decision/statistics/rule-statistics.ts';
 import {
   decodeRateLimitResponse,
@@ -74,6 +75,8 @@ export interface DecisionSetup {
   /** Rules that another thread publishes; `rules` has no effect then. */
   readonly generations?: GenerationSource;
   readonly observers?: readonly BatchObserver[];
+  /** Receives durations of batches. */
+  readonly figures?: BatchFigures;
   /** Memory of the steering records. */
   readonly steering?: SharedArrayBuffer;
 }
@@ -106,6 +109,7 @@ export class Decisions {
       random: setup.random ?? (() => 0),
       nowMs: null,
       ...(setup.observers !== undefined && { observers: setup.observers }),
+      ...(setup.figures !== undefined && { figures: setup.figures }),
       ...(setup.steering !== undefined && { steering: new SharedRecordsReader(setup.steering) }),
     });
     this.batcher = new Batcher({

@@ -95,7 +95,7 @@ export const PLANTED_DECISIONS: readonly PlantedFault[] = [
   {
     name: 'what was refused during an outage is refused after it',
     file: 'decision/evaluate',
-    from: 'overLimit === null || batch.counters.countedElsewhere',
+    from: 'overLimit === null || counters.isCountedElsewhere(decisions.op[row])',
     to: 'overLimit === null',
   },
   {

@@ -5,7 +5,7 @@ import type { CounterStore } from '../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { counterStoreExam } from '../../exam/counter-store.ts';
 import { admit, atMs, slidingWindow, tokenBucket } from '../../support/admission.ts';
-import { aftersOf, batchOf, count, countHoldingBack, NOON } from '../../support/counting.ts';
+import { aftersOf, batchOf, count, countHoldingBack, fill, NOON } from '../../support/counting.ts';
 import { FailingStore } from '../../support/failing-store.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { callsFor, reserving } from '../../support/leases.ts';
@@ -87,6 +87,24 @@ t.test('keys that its store cannot count are counted in the local one', async t 
   store.uncountable.add('k2');
   const held = await countHoldingBack(guarded, [{ ops: [{ key: 'k2', hits: 2, limit: 3 }] }]);
   t.same(held, { afters: [2], held: [false] });
+});
+
+t.test('a batch says which of its keys were counted in the local store', async t => {
+  const { store, guarded } = guard();
+  const batch = batchOf([]);
+  const elsewhere = async () => {
+    fill(batch, [{ ops: [...ONE, { key: 'b', hits: 1 }] }, { ops: [{ key: 'b', hits: 1 }, ...ONE] }]);
+    await guarded.increment(batch);
+    return [0, 1, 2, 3].map(op => batch.isCountedElsewhere(op));
+  };
+  t.same(await elsewhere(), [false, false, false, false]);
+  store.uncountable.add('a');
+  t.same(await elsewhere(), [true, false, false, true]);
+  store.uncountable.clear();
+  store.uncountable.add('b');
+  t.same(await elsewhere(), [false, true, true, false], 'not those of an earlier batch');
+  store.failure = 'away';
+  t.same(await elsewhere(), [true, true, true, true], 'all, while the whole store fails');
 });
 
 t.test('a store that failed on refunds alone is probed with a key of its own', async t => {

@@ -191,6 +191,29 @@ t.test('keys without a count, and the reason, come back', async t => {
   t.equal(batch.failureText, 'the first server is away');
 });
 
+t.test('the ops that were counted elsewhere come back', async t => {
+  let elsewhere: readonly number[] | null = [0, 1];
+  const { store } = handedOn(
+    t,
+    storeOf(batch => {
+      if (elsewhere === null) return;
+      batch.countedElsewhere = true;
+      batch.opElsewhere.set(elsewhere);
+    }),
+  );
+  const batch = batchOf([]);
+  const counted = async () => {
+    fill(batch, [{ ops: [...ONE, { key: 'b', hits: 1 }] }]);
+    await store.increment(batch);
+    return [batch.isCountedElsewhere(0), batch.isCountedElsewhere(1)];
+  };
+  t.same(await counted(), [false, true]);
+  elsewhere = [1, 0];
+  t.same(await counted(), [true, false]);
+  elsewhere = null;
+  t.same(await counted(), [false, false]);
+});
+
 t.test('a failure arrives as the same fault, and another error as an error', async t => {
   let failure: Error = new Fault('store_failed', 'Redis at x: no answer');
   const { store } = handedOn(

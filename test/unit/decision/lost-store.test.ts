@@ -2,6 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { Outage } from '../../../src/base/outage-log.ts';
 import { GuardedStore } from '../../../src/counters/guarded-store.ts';
+import { BatchFigures } from '../../../src/decision/statistics/batch-figures.ts';
+import { LatestFigures } from '../../../src/decision/statistics/latest-figures.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { Decisions, refund, request } from '../../support/decisions.ts';
 import { FailingStore } from '../../support/failing-store.ts';
@@ -49,6 +51,16 @@ t.test('requests that need no store are answered beside those that the store fai
   t.same(decisions.rule('d.k'), { total_hits: 2 }, 'nothing else is counted of a call that fails');
   t.same(decisions.rule('d.free'), { total_hits: 2, within_limit: 2 });
   t.match(decisions.rule('d.several.short'), { over_limit_with_local_cache: 1 });
+});
+
+t.test('the time until a store fails is time of the store', async t => {
+  const store = new FailingStore(embeddedStore());
+  const figures = BatchFigures.create();
+  const latest = new LatestFigures(figures, 0);
+  const decisions = new Decisions({ store, rules: RULES, figures });
+  store.failure = 'away';
+  await t.rejects(decisions.ask(request('d', 'k=v')), { code: 'store_failed' });
+  t.match(latest.look(1_000), { decision: { count: 1 }, store: { count: 1 } });
 });
 
 t.test('a call that ends a lease fails with the store, also if an operator has let it pass', async t => {
@@ -101,4 +113,18 @@ t.test('nor is one whose key alone was counted in this process', async t => {
   store.uncountable.add('d_k_v_1699999200');
   t.same([await ask(), await ask(), await ask(), await ask()], [1, 1, 2, 2]);
   t.notOk('over_limit_with_local_cache' in decisions.rule('d.k'), 'the local cache has not answered');
+});
+
+t.test('the local cache learns of a key that the store counts beside one that it cannot', async t => {
+  const { store, guarded } = guardedLocally();
+  const decisions = new Decisions({ store: guarded, rules: RULES, localCacheBytes: 524_288 });
+  store.uncountable.add('d_k_lost_1699999200');
+  const askBoth = () =>
+    Promise.all(
+      ['k=counted', 'k=lost'].map(async each => (await decisions.ask(request('d', each))).overallCode),
+    );
+  for (const code of [1, 1, 2, 2, 2]) t.same(await askBoth(), [code, code]);
+  const [lost, both] = [['d_k_lost_1699999200'], ['d_k_counted_1699999200', 'd_k_lost_1699999200']];
+  t.same(store.asked, [both, both, both, lost, lost], 'the store is asked for the other one only');
+  t.match(decisions.rule('d.k'), { over_limit: 6, over_limit_with_local_cache: 2 });
 });
