@@ -133,6 +133,7 @@ export class ScheduleFirer implements Service {
     if (due.length === 0) return false;
     this.#lastTenant = due[due.length - 1].tenant;
     const now = await store.now();
+    this.#failing.begin();
     let moved = 0;
     const run = async (job: Job): Promise<void> => {
       moved += await this.#do(job, now);
@@ -161,7 +162,7 @@ export class ScheduleFirer implements Service {
       return moved;
     } catch (failure) {
       if (isOutage(failure)) await this.#ping();
-      this.#failing.failed(job, failure);
+      await this.#failing.failed(job, failure, now);
       return 0;
     }
   }

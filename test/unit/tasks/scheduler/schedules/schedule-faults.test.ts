@@ -129,6 +129,36 @@ test('a schedule that cannot be written delays no other one', async (firing, t) 
   t.equal(firing.logger.messages('info').length, 1);
 });
 
+t.test('nor do as many as one page of due documents can have', async t => {
+  for (const [count, payload] of [
+    [500, null],
+    [8, 'x'.repeat(200_000)],
+  ] as const) {
+    const firing = await Firing.begun(START);
+    const every = { everyMs: SECOND, overlap: 'allow' } as const;
+    const bad = new Set<string>();
+    const task = { ...firing.factory.schedule(firing.worker).body.task, payload };
+    for (let made = 0; made < count; made++) {
+      bad.add(await firing.schedule({ ...every, task, nextAt: FIRST }));
+    }
+    const good = await firing.schedule({ ...every, nextAt: FIRST + 1 });
+    const create = firing.store.create.bind(firing.store);
+    firing.store.create = async (tenant, request) => {
+      const isBad = request.documents?.some(({ id }) => bad.has(id)) ?? false;
+      if (isBad) throw new Fault('store_failed', 'invalid byte sequence');
+      return create(tenant, request);
+    };
+    await firing.pass(2 * MINUTE, 250);
+    const [some] = bad;
+    t.match((await firing.read(some)).body, { nextAt: FIRST, fired: 0 }, 'their times stay');
+    t.ok((await firing.read(good)).body.fired >= 88, `${(await firing.read(good)).body.fired} of 90`);
+    firing.store.create = create;
+    await firing.pass(31_000, 250);
+    for (const id of bad) if ((await firing.read(id)).body.fired === 0) t.fail(`${id} never fired`);
+    await firing.stop();
+  }
+});
+
 test('nor does a document of another kind that cannot be handled', async (firing, t) => {
   const { factory, store } = firing;
   const deletion = { startedAt: FIRST, finishedAt: null };
