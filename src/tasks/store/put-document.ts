@@ -1,4 +1,4 @@
-import type { DocumentBodies, DocumentKind, User } from '../model/documents.ts';
+import type { DocumentBodies, DocumentKind, Secret, User } from '../model/documents.ts';
 import { scheduleDueAt } from '../model/schedules/schedule-times.ts';
 import type { PutDocument, StoredDocument } from './documents.ts';
 
@@ -21,6 +21,19 @@ export function externalName(externalId: string): string {
   return `external:${externalId}`;
 }
 
+/**
+ * The newest secret of a worker with this type and name has this unique name, until it gets an expiry. So of secrets that
+ * are created at the same time, none can miss that another one replaces it.
+ */
+function newestSecretName({ workerId, type, name }: Secret): string {
+  return `newest:${workerId}:${type}:${name}`;
+}
+
+function secretNames(secret: Secret): readonly string[] {
+  const names = secret.expiresAt === null ? [newestSecretName(secret)] : [];
+  return secret.type === 'token' ? [...names, tokenName(secret.fingerprint)] : names;
+}
+
 function userNames({ email, externalId }: User): readonly string[] {
   const names = [`email:${email.toLowerCase()}`];
   return externalId === null ? names : [...names, externalName(externalId)];
@@ -40,10 +53,7 @@ const FILING: {
     dueAt: paused ? resumeAt : null,
     unique: [documentName('worker', name)],
   }),
-  secret: ({ workerId, type, fingerprint }) => ({
-    parent: workerId,
-    unique: type === 'token' ? [tokenName(fingerprint)] : [],
-  }),
+  secret: body => ({ parent: body.workerId, unique: secretNames(body) }),
   schedule: (body, id) => ({
     dueAt: scheduleDueAt(id, body),
     unique: [documentName('schedule', body.name)],

@@ -1,6 +1,6 @@
 // Generated from the OpenAPI document of the task service. Do not edit: run `npm run client-types`.
-// Document: sha256 c9cb9fd50867c4b1e250f8db9bddaf2bfcbf839b19b36ae2aacb4f14e568aa91
-// Types:    sha256 792fbe0a820ab2737a532efc9bfee1529ac7d4cba7bede43a2896d552ade1ac8
+// Document: sha256 5762f7211a87ae886abac93f7ca47e142999623b065a969670111ca8094779da
+// Types:    sha256 9b81d0d6ef78c24508dd91bc2122b12b82caae810d2304fd97137fc16516cee2
 
 export interface paths {
     "/accounts": {
@@ -4657,8 +4657,6 @@ export interface operations {
             header?: {
                 /** @description A repeated request with the same key gets the response to the first one, for 24 hours. */
                 "Idempotency-Key"?: string;
-                /** @description The ETag of the expected version, a list of ETags, or `*`. */
-                "If-Match"?: string;
             };
             path: {
                 id: string;

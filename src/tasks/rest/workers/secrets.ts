@@ -38,7 +38,7 @@ export function secretRoutes(parts: RestParts): readonly Route[] {
       body: NEW_SECRET,
       bodyOptional: true,
       answers: { 201: { description: 'The new secret', schema: CREATED_SECRET } },
-      problems: ['quota_exceeded', 'version_mismatch', 'wrong_master_key'],
+      problems: ['quota_exceeded', 'wrong_master_key'],
       handle: call => createSecret(parts, call),
     },
     {
@@ -116,7 +116,7 @@ async function createSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
   const earlier = await earlierAnswer(parts.store, call);
   if (earlier !== null) return earlier;
   const worker = await readNamed(parts.store, call, 'worker');
-  return tryAgain('the secrets of the worker', 'version_mismatch', () =>
+  return tryAgain('the secrets of the worker', 'store_unavailable', () =>
     tryCreate(parts, call, worker.id, fields),
   );
 }
@@ -129,23 +129,22 @@ async function tryCreate(
   fields: SecretFields,
 ): Promise<RestAnswer | null> {
   const { tenant, nowMs } = call;
-  // Before the secrets: every new one changes the account, so none that is created meanwhile is missed.
-  const account = await readAccount(parts.store, tenant);
   const older = await allSecrets(parts, tenant, workerId);
   checkRoom(older, fields, nowMs);
-  // Tokens are stored as hashes, so they need no data key.
-  const dataKey = fields.type === 'token' ? null : await dataKeyOf(parts, tenant, account.body);
+  const account = fields.type === 'token' ? NO_KEY : await withDataKey(parts, tenant);
   const id = parts.ids.next('secret');
   const made = fields.value === null;
   const value = fields.value ?? newValue(parts, tenant, fields.type);
-  const secret = sealedSecret(parts, call, { id, workerId, fields, value, dataKey });
+  const secret = sealedSecret(parts, call, { id, workerId, fields, value, dataKey: account.dataKey });
   const json = secretView({ id, body: secret }, nowMs);
   const headers = { Location: `/api/v1/workers/${workerId}/secrets/${id}` };
   const answer: RestAnswer = { status: 201, headers, json: { ...json, value: null } };
+  const ofOlder = older.flatMap(one => changesOfOlder(one, fields, nowMs));
+  const atMost = mostSecrets(older.length - ofOlder.filter(({ op }) => op === 'delete').length, fields);
   const changes: DocumentChange[] = [
-    putAgain(account, { ...account.body, dataKey: account.body.dataKey ?? dataKey }),
-    ...older.flatMap(one => changesOfOlder(one, fields, nowMs)),
-    putNew('secret', id, secret, { atMost: MAX_SECRETS }),
+    ...account.changes,
+    ...ofOlder,
+    putNew('secret', id, secret, { atMost }),
     auditEntry(parts, call, {
       action: 'secret.created',
       targetId: id,
@@ -156,13 +155,13 @@ async function tryCreate(
   ];
   const applied = await parts.store.apply(tenant, changes, recordOf(call, answer));
   if (applied.kind === 'refused') {
-    if (applied.reason === 'too_many') throw tooMany('secrets', MAX_SECRETS);
+    if (applied.reason === 'too_many' && atMost === MAX_SECRETS) throw tooMany('secrets', MAX_SECRETS);
     return null;
   }
   const earlier = replayOf(applied);
   if (earlier !== null) return earlier;
   workerChanged(parts, tenant, workerId);
-  if (account.body.dataKey === null && dataKey !== null) parts.signals.tell('accountChanged', tenant);
+  if (account.changes.length > 0) parts.signals.tell('accountChanged', tenant);
   parts.logger.info('Secret created', {
     tenant,
     worker: workerId,
@@ -192,6 +191,16 @@ function checkRoom(older: readonly StoredDocument<'secret'>[], fields: SecretFie
   if (live.length >= MAX_LIVE_SIGNING) throw tooMany('signing_secrets', MAX_LIVE_SIGNING);
 }
 
+/**
+ * Maximum number of secrets with the new one. Another signing secret that is created meanwhile may have taken the last
+ * place of {@link MAX_LIVE_SIGNING}, so the secrets have to be read again.
+ *
+ * @param kept number of secrets that were read and stay
+ */
+function mostSecrets(kept: number, { type }: SecretFields): number {
+  return type === 'signing' ? Math.min(kept + 1, MAX_SECRETS) : MAX_SECRETS;
+}
+
 function tooMany(limit: string, max: number): Problem {
   const words = limit.replaceAll('_', ' ');
   return quotaExceeded(
@@ -203,29 +212,30 @@ function tooMany(limit: string, max: number): Problem {
 
 type DataKey = NonNullable<Account['dataKey']>;
 
-/** @throws Problem `tenant_not_found` */
-async function readAccount(store: RestParts['store'], tenant: string): Promise<StoredDocument<'account'>> {
-  const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
-  if (account === null) throw new Problem('tenant_not_found', 'The account no longer exists.');
-  return account;
+interface KeyedAccount {
+  readonly dataKey: DataKey | null;
+  readonly changes: readonly DocumentChange[];
 }
 
+/** Tokens are stored as hashes, so they need no data key. */
+const NO_KEY: KeyedAccount = { dataKey: null, changes: [] };
+
 /**
- * The data key of the tenant; a new one for the first secret.
+ * The data key of the tenant, and the change that creates it for the first secret.
  *
  * @throws Problem `wrong_master_key`: other processes could not decrypt what this one would encrypt
  */
-async function dataKeyOf(
-  { store, sealer }: RestParts,
-  tenant: string,
-  { dataKey }: Account,
-): Promise<DataKey> {
-  if (dataKey !== null) {
-    if (!sealer.knows(dataKey.masterKeyId)) throw wrongMasterKey();
-    return dataKey;
+async function withDataKey({ store, sealer }: RestParts, tenant: string): Promise<KeyedAccount> {
+  const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
+  if (account === null) throw new Problem('tenant_not_found', 'The account no longer exists.');
+  const { body } = account;
+  if (body.dataKey !== null) {
+    if (!sealer.knows(body.dataKey.masterKeyId)) throw wrongMasterKey();
+    return { dataKey: body.dataKey, changes: [] };
   }
   if ((await new RecordedKeys({ store, sealer }).foreign()) !== null) throw wrongMasterKey();
-  return sealer.newDataKey(tenant);
+  const dataKey = sealer.newDataKey(tenant);
+  return { dataKey, changes: [putAgain(account, { ...body, dataKey })] };
 }
 
 function wrongMasterKey(): Problem {

@@ -133,9 +133,13 @@ export class ScheduleFirer implements Service {
     if (due.length === 0) return false;
     this.#lastTenant = due[due.length - 1].tenant;
     const now = await store.now();
+    this.#failing.begin();
     let moved = 0;
-    const run = async (job: Job): Promise<void> => {
-      moved += await this.#do(job, now);
+    const run = async (job: Job | DueDocument): Promise<void> => {
+      // After a success of another one, a document may have to be tried together with others again.
+      if ('document' in job && !this.#failing.isAlone(job)) return;
+      const whole = 'document' in job ? { tenant: job.tenant, documents: [job.document] } : job;
+      moved += await this.#do(whole, now);
     };
     await forEachLimited(this.#jobsOf(due), JOBS_AT_ONCE, run, 'stop');
     // More documents may be due even if few were read, because large documents come in smaller numbers.
@@ -143,11 +147,11 @@ export class ScheduleFirer implements Service {
   }
 
   /** Documents that have failed are tried alone, after the others. */
-  #jobsOf(due: readonly DueDocument[]): readonly Job[] {
-    const failing = due.filter(each => this.#failing.has(each));
-    const alone = failing.filter(each => !this.#failing.isWaiting(each));
-    const others = failing.length === 0 ? due : due.filter(each => !this.#failing.has(each));
-    return [...jobsOf(others), ...alone.flatMap(each => jobsOf([each]))];
+  #jobsOf(due: readonly DueDocument[]): readonly (Job | DueDocument)[] {
+    const ready = due.filter(each => !this.#failing.isWaiting(each));
+    const alone = ready.filter(each => this.#failing.isAlone(each));
+    const others = alone.length === 0 ? ready : ready.filter(each => !this.#failing.isAlone(each));
+    return [...jobsOf(others), ...alone];
   }
 
   /**
@@ -161,7 +165,7 @@ export class ScheduleFirer implements Service {
       return moved;
     } catch (failure) {
       if (isOutage(failure)) await this.#ping();
-      this.#failing.failed(job, failure);
+      await this.#failing.failed(job, failure, now);
       return 0;
     }
   }

@@ -1,5 +1,6 @@
 import { HOUR_MS } from '../../../../../src/base/clock.ts';
 import type { Account, Secret } from '../../../../../src/tasks/model/documents.ts';
+import { each } from '../../../../support/each.ts';
 import { HARNESS_START_MS, problem } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 import { testsOf } from '../../../../support/tests-of.ts';
@@ -63,6 +64,27 @@ withMailer('of secrets that are created at the same time, one replaces the other
     const states = data.map(({ state }: { state: string }) => state);
     t.same(states.sort(), ['active', 'expired', 'expired'], type);
   }
+});
+
+withMailer('secrets of different workers are created at the same time', async ({ rest }, t) => {
+  const workers = Array.from({ length: 12 }, (_, count) => `w${count}`);
+  for (const name of workers) await rest.pushWorker({ name });
+  const create = (name: string) => rest.at('POST', `workers/${name}/secrets`, {});
+  t.same(
+    new Set(each(await Promise.all(workers.map(create)), 'status')),
+    new Set([201]),
+    'with the first data key',
+  );
+  const before = await rest.store.getDocument('acme', 'account', 'account');
+  t.same(new Set(each(await Promise.all(workers.map(create)), 'status')), new Set([201]));
+  const after = await rest.store.getDocument('acme', 'account', 'account');
+  t.equal(after!.version, before!.version, 'conditional changes of the account still apply');
+});
+
+withMailer('signing secrets that are created at the same time are at most five', async ({ rest }, t) => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const answers = await Promise.all(names.map(name => add(rest, { name })));
+  t.same(each(answers, 'status').sort(), [201, 201, 201, 201, 201, 429]);
 });
 
 withMailer('values are in no list, no log and no repeated answer', async ({ rest }, t) => {
@@ -231,7 +253,10 @@ withMailer('two first secrets at once use one key of the tenant', async ({ rest,
 
 withMailer('secrets that change all the time are refused in the end', async ({ rest }, t) => {
   rest.store.apply = async () => ({ kind: 'refused', index: 0, reason: 'version' });
-  t.match(await add(rest, {}), { status: 412, json: { detail: /changing the secrets/ } });
+  t.match(await add(rest, {}), {
+    status: 503,
+    json: { code: 'store_unavailable', detail: /changing the secrets/ },
+  });
 });
 
 withMailer('the same request gets its answer again, also without room', async ({ rest }, t) => {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { HOUR_MS } from '../../../../../src/base/clock.ts';
 import { Fault } from '../../../../../src/base/fault.ts';
 import type { Schedule } from '../../../../../src/tasks/model/documents.ts';
 import { each } from '../../../../support/each.ts';
@@ -101,6 +102,33 @@ test('while the store takes no writes, everything waits, and no document is to b
   t.equal((await firing.fired()).length, 50);
 });
 
+for (const code of ['store_failed', 'overloaded'] as const) {
+  test(`after a disturbance (${code}), schedules fire soon, and together`, async (firing, t) => {
+    for (let count = 0; count < 100; count++) await firing.schedule({ nextAt: FIRST, everyMs: HOUR_MS });
+    const { create, apply } = firing.store;
+    let isDisturbed = true;
+    let creates = 0;
+    firing.store.create = async (...request) => {
+      creates++;
+      if (isDisturbed) throw new Fault(code, 'a disturbance');
+      return create.apply(firing.store, request);
+    };
+    firing.store.apply = async (...request) => {
+      if (isDisturbed) throw new Fault(code, 'a disturbance');
+      return apply.apply(firing.store, request);
+    };
+    await firing.pass(30_000);
+    await firing.pass(MINUTE, 250);
+    if (code === 'overloaded')
+      t.ok(creates < 30, `${creates} attempts: a full queue singles out no document`);
+    isDisturbed = false;
+    creates = 0;
+    await firing.pass(5_250, 250);
+    t.equal((await firing.fired()).length, 100);
+    t.ok(creates <= 40, `${creates} steps`);
+  });
+}
+
 test('a schedule that cannot be written delays no other one', async (firing, t) => {
   const every = { everyMs: SECOND, overlap: 'allow' } as const;
   const bad = await firing.schedule({ ...every, nextAt: FIRST });
@@ -127,6 +155,65 @@ test('a schedule that cannot be written delays no other one', async (firing, t) 
   await firing.pass(30_000, 250);
   t.ok((await firing.read(bad)).body.fired > 0, 'it is tried again');
   t.equal(firing.logger.messages('info').length, 1);
+});
+
+test('nor does one that cannot even be put off', async (firing, t) => {
+  const every = { everyMs: SECOND, overlap: 'allow' } as const;
+  const good: string[] = [];
+  for (let count = 0; count < 99; count++) good.push(await firing.schedule({ ...every, nextAt: FIRST }));
+  const bad = await firing.schedule({ ...every, nextAt: FIRST });
+  const { create, apply } = firing.store;
+  let tries = 0;
+  const refuse = (documents: readonly { readonly id: string }[] = []) => {
+    if (!documents.some(({ id }) => id === bad)) return;
+    tries++;
+    throw new Fault('store_failed', 'invalid byte sequence');
+  };
+  firing.store.create = async (tenant, request) => {
+    refuse(request.documents);
+    return create.call(firing.store, tenant, request);
+  };
+  firing.store.apply = async (tenant, changes) => {
+    refuse(changes);
+    return apply.call(firing.store, tenant, changes);
+  };
+  await firing.pass(30_000);
+  await firing.pass(MINUTE, 250);
+  for (const id of good) {
+    const { fired } = (await firing.read(id)).body;
+    if (fired < 60) t.fail(`${id} fired ${fired} of 61 times`);
+  }
+  t.ok(tries < 60, `${tries} tries in a minute`);
+});
+
+t.test('nor do as many as one page of due documents can have', async t => {
+  for (const [count, payload] of [
+    [500, null],
+    [8, 'x'.repeat(200_000)],
+  ] as const) {
+    const firing = await Firing.begun(START);
+    const every = { everyMs: SECOND, overlap: 'allow' } as const;
+    const bad = new Set<string>();
+    const task = { ...firing.factory.schedule(firing.worker).body.task, payload };
+    for (let made = 0; made < count; made++) {
+      bad.add(await firing.schedule({ ...every, task, nextAt: FIRST }));
+    }
+    const good = await firing.schedule({ ...every, nextAt: FIRST + 1 });
+    const create = firing.store.create.bind(firing.store);
+    firing.store.create = async (tenant, request) => {
+      const isBad = request.documents?.some(({ id }) => bad.has(id)) ?? false;
+      if (isBad) throw new Fault('store_failed', 'invalid byte sequence');
+      return create(tenant, request);
+    };
+    await firing.pass(2 * MINUTE, 250);
+    const [some] = bad;
+    t.match((await firing.read(some)).body, { nextAt: FIRST, fired: 0 }, 'their times stay');
+    t.ok((await firing.read(good)).body.fired >= 88, `${(await firing.read(good)).body.fired} of 90`);
+    firing.store.create = create;
+    await firing.pass(31_000, 250);
+    for (const id of bad) if ((await firing.read(id)).body.fired === 0) t.fail(`${id} never fired`);
+    await firing.stop();
+  }
 });
 
 test('nor does a document of another kind that cannot be handled', async (firing, t) => {
