@@ -86,7 +86,9 @@ export class Judge {
       report,
     );
     this.#callbacks = new CallbackChecks(documents);
-    this.#schedules = new ScheduleChecks(this.#startMs, tasks, documents, report);
+    this.#schedules = new ScheduleChecks(this.#startMs, tasks, documents, report, ms =>
+      world.storeJumpedWithin(ms),
+    );
     this.#acknowledged = new AcknowledgedChecks(tasks, documents);
     const nowMs = () => time.nowMs();
     const messagesMs = SLOW_MESSAGES * history.delayMs;

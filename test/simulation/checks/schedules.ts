@@ -33,9 +33,18 @@ export class ScheduleChecks {
   readonly #tasks: KnownTasks;
   readonly #documents: KnownDocuments;
   readonly #report: Report;
+  readonly #jumpedWithin: (ms: number) => number;
   readonly #runs = new Set<string>();
 
-  constructor(startMs: number, tasks: KnownTasks, documents: KnownDocuments, report: Report) {
+  /** @param jumpedWithin by how much the clock of the store was set forward in the last milliseconds */
+  constructor(
+    startMs: number,
+    tasks: KnownTasks,
+    documents: KnownDocuments,
+    report: Report,
+    jumpedWithin: (ms: number) => number,
+  ) {
+    this.#jumpedWithin = jumpedWithin;
     this.#startMs = startMs - (startMs % HOUR_MS);
     this.#tasks = tasks;
     this.#documents = documents;
@@ -142,7 +151,8 @@ export class ScheduleChecks {
     at: number,
     report: (text: string) => void,
   ): void {
-    const oldest = at - (catchUp.mode === 'none' ? LATE_MS : catchUp.windowMs) - jitterMs - UNDERWAY_MS;
+    const windowMs = catchUp.mode === 'none' ? LATE_MS : catchUp.windowMs;
+    const oldest = at - windowMs - jitterMs - UNDERWAY_MS - this.#jumpedWithin(UNDERWAY_MS);
     for (const time of fired)
       if (time < oldest) report(`fired at ${iso(at)} for ${iso(time)}, which is too old`);
     const most = catchUp.mode === 'all' ? catchUp.max : 1;

@@ -6,6 +6,7 @@ export class HostClock implements Clock {
   readonly #time: SimulatedTime;
   readonly #isAlive: () => boolean;
   #aheadMs: number;
+  readonly #jumps: { readonly atMs: number; readonly byMs: number }[] = [];
 
   constructor(time: SimulatedTime, isAlive: () => boolean, aheadMs = 0) {
     this.#time = time;
@@ -29,5 +30,13 @@ export class HostClock implements Clock {
   /** Sets the clock; back if `byMs` is negative. */
   jump(byMs: number): void {
     this.#aheadMs += byMs;
+    this.#jumps.push({ atMs: this.#time.nowMs(), byMs });
+  }
+
+  /** By how much it was set forward in the last `ms`. */
+  jumpedWithin(ms: number): number {
+    const since = this.#time.nowMs() - ms;
+    const recent = this.#jumps.filter(({ atMs, byMs }) => atMs >= since && byMs > 0);
+    return recent.reduce((sum, { byMs }) => sum + byMs, 0);
   }
 }

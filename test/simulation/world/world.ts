@@ -67,6 +67,11 @@ export class World {
     return this.#storeClock.nowMs();
   }
 
+  /** By how much the clock of the store was set forward in the last `ms`. */
+  storeJumpedWithin(ms: number): number {
+    return this.#storeHost.jumpedWithin(ms);
+  }
+
   /** Whether all calls of steps have their answers, and nothing is on its way that was sent before. */
   get isIdle(): boolean {
     return this.#busy === 0 && this.troubles.underway === 0 && !this.callers.areBusy;
