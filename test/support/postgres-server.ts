@@ -49,6 +49,15 @@ export function startPostgres(options: PostgresServerOptions = {}): Promise<Post
   return startOn(options.port, port => new PostgresServer(port, options));
 }
 
+/**
+ * The folder of a run may be closed to other users, who must be able to pass through it. A folder that is open is left alone,
+ * because programs that watch it would hear of the change.
+ */
+function openToPass(folder: string): void {
+  const { mode } = statSync(folder);
+  if ((mode & 0o011) !== 0o011) chmodSync(folder, mode | 0o011);
+}
+
 /** A PostgreSQL that is stopped with the test. */
 export function postgresFor(t: Teardown, options?: PostgresServerOptions): Promise<PostgresServer> {
   return during(t, startPostgres(options));
@@ -66,9 +75,7 @@ export class PostgresServer extends ServerProcess {
     else copyCluster(standbyOf, this.#data);
     giveTo(this.directory, owner());
     chmodSync(this.#data, 0o700);
-    // The folder of a run may be closed to other users, who must be able to pass through it.
-    if (process.getuid?.() === 0)
-      chmodSync(dirname(this.directory), statSync(dirname(this.directory)).mode | 0o011);
+    if (process.getuid?.() === 0) openToPass(dirname(this.directory));
   }
 
   /** The address of a database, as settings take it. */
