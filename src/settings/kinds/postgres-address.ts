@@ -97,7 +97,9 @@ function asksForTls(query: string): boolean {
     }
     const asks = TLS_MODES[value];
     if (asks === undefined) {
-      throw new PostgresAddressFault(`its ${TLS_PARAMETER} is none of ${Object.keys(TLS_MODES).join(', ')}`);
+      throw new PostgresAddressFault(
+        `its ${TLS_PARAMETER} must be one of ${Object.keys(TLS_MODES).join(', ')}`,
+      );
     }
     tls = asks;
   }

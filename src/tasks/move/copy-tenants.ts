@@ -30,7 +30,7 @@ interface CopyHooks {
   readonly advanced: (done: CopyCounts) => void;
 }
 
-/** The progress is stored after this number of pages, so that a run that goes on repeats at most so many. */
+/** The progress is stored after this number of pages. A run that goes on copies at most so many pages again. */
 const PAGES_A_RECORD = 32;
 
 /** Copies everything from a place on: all tenants one after another, then the idempotency records of all. */

@@ -1,5 +1,6 @@
 import { USAGE_SPANS } from '../../model/usage.ts';
 import { STATUS_CODES } from '../codes.ts';
+import type { EntryValues } from '../entry-row.ts';
 import { droppedOf, withGap } from '../history-gap.ts';
 import type { Block, RemoveAnswer, StatusCounts, TaskChange } from '../requests.ts';
 import { READ_BYTES, type TaskStore } from '../task-store.ts';
@@ -34,7 +35,7 @@ import {
   patchText,
   settlementTexts,
 } from './rows/encoding.ts';
-import { type EntryValues, entryOf } from './rows/history-row.ts';
+import { entryOf } from './rows/history-row.ts';
 import { storedActor } from './rows/plain-text.ts';
 import { type BodyValues, bodyOf, type TaskValues, taskOf } from './rows/task-row.ts';
 import { startPostgres } from './start.ts';

@@ -71,8 +71,8 @@ export class RedisTaskStore implements TaskStore {
 
   readonly ping: TaskStore['ping'] = async () => {
     await this.#redis.ping();
-    // What matters is that Redis replies. If the node of this key does not, the next ping sets it. Whoever asks for
-    // the key after this ping finds it, because both commands take the same connection.
+    // What matters is that Redis replies. If the node of this key does not, the next ping sets it. A call
+    // of lastUse after this ping finds it, because both commands take the same connection.
     this.#redis.send('set', [this.#usedKey, '1', 'PX', USE_KNOWN_MS]).catch(() => {});
   };
 

@@ -61,7 +61,7 @@ t.test('what is wrong with an address is said without the address', async t => {
     'postgres://app:hunter2@db:65536/tasks': /a port is not between 1 and 65535/,
     'postgres://app:hunter2@[db]/tasks': /an address in brackets is not IPv6/,
     'postgres://app:hunter2%zz@db/tasks': /a `%` in it begins no escape/,
-    'postgres://app:hunter2@db/tasks?sslmode=on': /its sslmode is none of disable, allow/,
+    'postgres://app:hunter2@db/tasks?sslmode=on': /its sslmode must be one of disable, allow/,
     'postgres://app:hunter2@db/tasks?options=-c': /it has parameters other than sslmode/,
     [`postgres://app:hunter2@${Array(17).fill('db').join(',')}/tasks`]: /it has more than 16 hosts/,
   };

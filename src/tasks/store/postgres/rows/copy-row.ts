@@ -9,11 +9,12 @@ import {
   type TaskCopy,
   type UsageCopy,
 } from '../../copies.ts';
+import type { EntryValues } from '../../entry-row.ts';
 import type { Settlement } from '../../requests.ts';
 import { type StoredResult, storedResult, storedResultOf } from './answers.ts';
 import { type DocumentValues, documentOf } from './document-row.ts';
 import { allFigures, mapText, pairsOf } from './encoding.ts';
-import { type EntryValues, entryColumns, entryOf } from './history-row.ts';
+import { entryColumns, entryOf } from './history-row.ts';
 import { type BodyValues, bodyOf, columnsOf, type TaskValues, taskOf } from './task-row.ts';
 
 /** Reads and writes copies; `sql/copies` describes their forms. */

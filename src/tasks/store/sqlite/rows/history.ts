@@ -5,7 +5,8 @@ import {
   type HistoryEvent,
 } from '../../../model/task.ts';
 import { actorOf, actorText } from '../../actor-text.ts';
-import { EVENT, EVENT_CODES, STATUS, STATUS_CODES } from '../../codes.ts';
+import { EVENT } from '../../codes.ts';
+import { type EntryValues, entryOfRow, rowOfEntry } from '../../entry-row.ts';
 import { droppedOf, FIRST_DROPPED, withGap } from '../../history-gap.ts';
 import type { HistoryQuery } from '../../requests.ts';
 import { LIMIT, type Row } from '../file/statements.ts';
@@ -69,33 +70,7 @@ export function keptEntries({ statements }: View, seq: number): HistoryEntry[] {
 
 /** Adds an entry of another store as it is. */
 export function copyEntry({ statements }: Work, task: number, entry: HistoryEntry): void {
-  const {
-    seq,
-    at,
-    event,
-    from,
-    to,
-    attempt,
-    actor,
-    leaseIdSuffix,
-    nextAttemptAt,
-    dropped: _,
-    ...rest
-  } = entry;
-  statements.run(
-    INSERT,
-    task,
-    seq,
-    at,
-    EVENT[event],
-    from === null ? null : STATUS[from],
-    STATUS[to],
-    attempt,
-    actorText(actor),
-    leaseIdSuffix ?? null,
-    nextAttemptAt ?? null,
-    restText(rest),
-  );
+  statements.run(INSERT, task, ...rowOfEntry(entry, actorText(entry.actor)));
 }
 
 function restText(rest: EntryRest): string | null {
@@ -121,17 +96,5 @@ export function readHistory(
 }
 
 function entryOf(row: Row): HistoryEntry {
-  const [seq, at, event, from, to, attempt, actor, lease, nextAt, more] = row;
-  return {
-    seq: seq as number,
-    at: at as number,
-    event: EVENT_CODES[event as number],
-    from: from === null ? null : STATUS_CODES[from as number],
-    to: STATUS_CODES[to as number],
-    attempt: attempt as number,
-    actor: actorOf(actor as string),
-    ...(lease === null ? null : { leaseIdSuffix: lease as string }),
-    ...(nextAt === null ? null : { nextAttemptAt: nextAt as number }),
-    ...(more === null ? null : (JSON.parse(more as string) as EntryRest)),
-  };
+  return entryOfRow(row as unknown as EntryValues, actorOf);
 }

@@ -30,7 +30,7 @@ BEGIN
 END $$;
 
 -- Locks the groups of tasks, in one order. Adds rows that do not exist, so that another transaction cannot add them in
--- another order: whoever calls this forgets groups that are idle in the end.
+-- another order. Callers must forget groups that are idle in the end.
 CREATE FUNCTION fn.lock_groups_of(p_tasks sluice.task[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO sluice.task_group AS g (worker, name, running)
